@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Files: whole reads with a size limit, and writes that are complete or absent.
+ */
+#ifndef NOE_CORE_BASE_FILE_H
+#define NOE_CORE_BASE_FILE_H
+
+#include "core/base/status.h"
+#include <stdint.h>
+
+/* Reads all of path into a fresh malloc'ed block with a NUL behind it. */
+NOE_NODISCARD noe_status noe_file_read(const char *path, uint64_t max_bytes, char **data,
+                                       size_t *len, noe_error *err);
+
+/* Writes data to a temporary file in path's folder, syncs it and renames it to path:
+ * after a failure the old file, if any, is untouched and the temporary one is gone. */
+NOE_NODISCARD noe_status noe_file_write(const char *path, const void *data, size_t len,
+                                        noe_error *err);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Devices: run a graph, and time it. The cost of an operator, of a fused group, of a
+ * window and of a whole model are all "the time of a graph", so there is one executor and
+ * one clock (runtime/measure.c). This folder is the only one that includes dnnl.h.
+ *
+ * A graph given here has core, composite and leaf nodes, static f32 shapes, no opaque
+ * node. Weight-only nodes are computed at preparation and cost nothing at run time.
+ */
+#ifndef NOE_RUNTIME_RUNTIME_H
+#define NOE_RUNTIME_RUNTIME_H
+
+#include "core/base/env.h"
+#include "core/graph.h"
+
+typedef struct noe_backend noe_backend;
+typedef struct noe_executor noe_executor;
+
+/* Nodes that the device runs as one call: group[i] is the group of node i (the index of
+ * the group's last node), UINT32_MAX for leaves, weight-only and dead nodes. Conv and matmul
+ * absorb a following bias add, residual add and activation when those are their only
+ * uses. Used by the executor and, through the same code, by the cost model. */
+void noe_fuse(const noe_graph *g, const uint8_t *live, const uint32_t *uses,
+              uint32_t *group);
+
+typedef struct noe_measure {
+    double seconds;     /* smallest batch, a run */
+    double second_best; /* next smallest; the gap is the noise */
+    int n_batches;
+    const char *clock; /* "thread-cpu" or "wall" */
+} noe_measure;
+
+typedef struct noe_executor_options {
+    /* Inputs and outputs may have any memory layout (blocked as the kernel likes it):
+     * for timing a part of a graph. Otherwise plain C order. */
+    bool free_layout;
+    /* Rotate the weights through copies larger than the last-level cache. */
+    bool cold_weights;
+    int n_threads;
+} noe_executor_options;
+
+/* NULL slots are optional. */
+typedef struct noe_backend_vtable {
+    const char *name; /* "onednn", "reference" */
+    /* Does one kernel exist for this node of g? What it lacks goes to the reference. */
+    bool (*supports)(const noe_backend *b, const noe_graph *g, uint32_t node);
+    noe_status (*prepare)(noe_backend *b, const noe_graph *g,
+                          const noe_executor_options *options, noe_executor **out,
+                          noe_error *err);
+    /* inputs[i] for the i-th input leaf in node order, outputs[i] for the i-th output;
+     * C order f32, the caller's memory. */
+    noe_status (*run)(noe_executor *e, const float *const *inputs, float *const *outputs,
+                      noe_error *err);
+    /* Runs with internal random buffers, under the measuring protocol. */
+    noe_status (*time)(noe_executor *e, noe_measure *measure, noe_error *err);
+    void (*release)(noe_executor *e);
+    void (*close)(noe_backend *b);
+} noe_backend_vtable;
+
+struct noe_backend {
+    const noe_backend_vtable *vt;
+    const noe_env *env;
+    char description[160]; /* goes into cost keys: "onednn 2.6.3 cpu <model> isa" */
+};
+
+/* name: "onednn" (default device "cpu") or "reference". */
+NOE_NODISCARD noe_status noe_backend_open(const char *name, const noe_env *env,
+                                          noe_backend **b, noe_error *err);
+
+#endif
