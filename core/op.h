@@ -22,9 +22,16 @@ typedef enum noe_param_kind {
     NOE_KIND_FLOAT,
 } noe_param_kind;
 
-#define NOE_TRAIT_MAP(XX)                                                                \
-    XX(EWISE) XX(COMMUTATIVE) XX(LINEAR) XX(COPY) XX(CONSTANT) XX(HEAVY) XX(PARTIAL)     \
-    XX(COMPOSITE) XX(NOAXIOM)
+#define NOE_TRAIT_MAP(XX) \
+    XX(EWISE)             \
+    XX(COMMUTATIVE)       \
+    XX(LINEAR)            \
+    XX(COPY)              \
+    XX(CONSTANT)          \
+    XX(HEAVY)             \
+    XX(PARTIAL)           \
+    XX(COMPOSITE)         \
+    XX(NOAXIOM)
 
 enum {
 #define XX(ID) NOE_TRAIT_BIT_##ID,
@@ -44,7 +51,7 @@ typedef enum noe_op {
     NOE_OP_COUNT,
     NOE_OP_INPUT = NOE_OP_COUNT, /* value known at run time only */
     NOE_OP_WEIGHT,               /* value known at optimization time */
-    NOE_OP_OPAQUE,               /* an ONNX node that the algebra does not speak about */
+    NOE_OP_OPAQUE, /* an ONNX node that the algebra does not speak about */
 } noe_op;
 
 #define NOE_MAX_PARAMS 4

@@ -21,23 +21,23 @@
 #define NOE_MAX_ELEMENTS ((int64_t)1 << 40)
 
 /* ID, text name, bytes an element (0: not fixed), ONNX TensorProto.DataType number. */
-#define NOE_DTYPE_MAP(XX)                                                                \
-    XX(UNKNOWN, "unknown", 0, 0)                                                         \
-    XX(F32, "f32", 4, 1)                                                                 \
-    XX(U8, "u8", 1, 2)                                                                   \
-    XX(I8, "i8", 1, 3)                                                                   \
-    XX(U16, "u16", 2, 4)                                                                 \
-    XX(I16, "i16", 2, 5)                                                                 \
-    XX(I32, "i32", 4, 6)                                                                 \
-    XX(I64, "i64", 8, 7)                                                                 \
-    XX(STRING, "string", 0, 8)                                                           \
-    XX(BOOL, "bool", 1, 9)                                                               \
-    XX(F16, "f16", 2, 10)                                                                \
-    XX(F64, "f64", 8, 11)                                                                \
-    XX(U32, "u32", 4, 12)                                                                \
-    XX(U64, "u64", 8, 13)                                                                \
-    XX(C64, "c64", 8, 14)                                                                \
-    XX(C128, "c128", 16, 15)                                                             \
+#define NOE_DTYPE_MAP(XX)        \
+    XX(UNKNOWN, "unknown", 0, 0) \
+    XX(F32, "f32", 4, 1)         \
+    XX(U8, "u8", 1, 2)           \
+    XX(I8, "i8", 1, 3)           \
+    XX(U16, "u16", 2, 4)         \
+    XX(I16, "i16", 2, 5)         \
+    XX(I32, "i32", 4, 6)         \
+    XX(I64, "i64", 8, 7)         \
+    XX(STRING, "string", 0, 8)   \
+    XX(BOOL, "bool", 1, 9)       \
+    XX(F16, "f16", 2, 10)        \
+    XX(F64, "f64", 8, 11)        \
+    XX(U32, "u32", 4, 12)        \
+    XX(U64, "u64", 8, 13)        \
+    XX(C64, "c64", 8, 14)        \
+    XX(C128, "c128", 16, 15)     \
     XX(BF16, "bf16", 2, 16)
 
 typedef enum noe_dtype {
@@ -49,7 +49,7 @@ typedef enum noe_dtype {
 
 const char *noe_dtype_name(noe_dtype d);
 size_t noe_dtype_bytes(noe_dtype d);
-noe_dtype noe_dtype_from_onnx(int32_t onnx); /* NOE_UNKNOWN_DTYPE for what we lack */
+noe_dtype noe_dtype_from_onnx(int32_t onnx); /* NOE_UNKNOWN for what we lack */
 int32_t noe_dtype_to_onnx(noe_dtype d);
 bool noe_dtype_from_name(const char *name, size_t len, noe_dtype *d);
 

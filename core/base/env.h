@@ -11,7 +11,12 @@
 #include <signal.h>
 #include <stdint.h>
 
-typedef enum noe_log_level { NOE_LOG_ERROR, NOE_LOG_WARN, NOE_LOG_INFO, NOE_LOG_DEBUG } noe_log_level;
+typedef enum noe_log_level {
+    NOE_LOG_ERROR,
+    NOE_LOG_WARN,
+    NOE_LOG_INFO,
+    NOE_LOG_DEBUG
+} noe_log_level;
 
 typedef struct noe_env {
     void (*log)(void *self, noe_log_level level, const char *text); /* may be NULL */
@@ -35,7 +40,7 @@ void noe_env_init_cli(noe_env *env, const char *program, noe_log_level max_level
 void noe_env_end_progress(const noe_env *env);
 
 double noe_cpu_seconds(void);  /* CPU time of the process */
-double noe_wall_seconds(void); /* monotonic; for progress and reports, never for verdicts */
+double noe_wall_seconds(void); /* monotonic; for reports, never for verdicts */
 long noe_peak_rss_kib(void);
 
 #endif

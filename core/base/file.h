@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /* Reads all of path into a fresh malloc'ed block with a NUL behind it. */
-NOE_NODISCARD noe_status noe_file_read(const char *path, uint64_t max_bytes, char **data,
-                                       size_t *len, noe_error *err);
+NOE_NODISCARD noe_status noe_file_read(const char *path, uint64_t max_bytes,
+                                       char **data, size_t *len, noe_error *err);
 
 /* Writes data to a temporary file in path's folder, syncs it and renames it to path:
  * after a failure the old file, if any, is untouched and the temporary one is gone. */

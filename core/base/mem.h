@@ -41,17 +41,17 @@ void noe_arena_release(noe_arena *a, noe_arena_mark mark);
 void noe_arena_clear(noe_arena *a);
 
 #define NOE_NEW(ARENA, TYPE) ((TYPE *)noe_arena_zalloc((ARENA), sizeof(TYPE)))
-#define NOE_NEW_N(ARENA, TYPE, N)                                                        \
+#define NOE_NEW_N(ARENA, TYPE, N) \
     ((TYPE *)noe_arena_zalloc((ARENA), (size_t)(N) * sizeof(TYPE)))
 
 /* Growable array in three variables: PTR, N used, CAP allocated (heap; free PTR). */
-#define NOE_PUSH(PTR, N, CAP, VALUE)                                                     \
-    do {                                                                                 \
-        if ((N) == (CAP)) {                                                              \
-            (CAP) = (CAP) ? (CAP)*2 : 16;                                                \
-            (PTR) = noe_realloc((PTR), (size_t)(CAP) * sizeof *(PTR));                   \
-        }                                                                                \
-        (PTR)[(N)++] = (VALUE);                                                          \
+#define NOE_PUSH(PTR, N, CAP, VALUE)                                   \
+    do {                                                               \
+        if ((N) == (CAP)) {                                            \
+            (CAP) = (CAP) ? (CAP)*2 : 16;                              \
+            (PTR) = noe_realloc((PTR), (size_t)(CAP) * sizeof *(PTR)); \
+        }                                                              \
+        (PTR)[(N)++] = (VALUE);                                        \
     } while (0)
 
 /* Growable text. Zero-initialised is empty; `text` is NUL-terminated once non-NULL. */

@@ -11,8 +11,8 @@
 
 typedef enum noe_option_kind {
     NOE_OPTION_FLAG,  /* int *      set to 1 */
-    NOE_OPTION_INT,   /* int64_t *  within [min, max] */
-    NOE_OPTION_REAL,  /* double *   within [min, max] */
+    NOE_OPTION_INT,   /* int64_t *  within [min, max]; no limits if min == max */
+    NOE_OPTION_REAL,  /* double *   likewise */
     NOE_OPTION_TEXT,  /* const char ** */
     NOE_OPTION_TEXTS, /* noe_option_texts * : may be given several times */
 } noe_option_kind;

@@ -2,7 +2,7 @@
  *
  * Random numbers by splitmix64 (Steele, Lea, Flood, OOPSLA'14). A stream is named by
  * (seed, purpose, index), never by thread or time, so that work items can run in any
- * order; noe_rng_at is the counter-based form.
+ * order. noe_mix64 is a bijection on 64 bits.
  */
 #ifndef NOE_CORE_BASE_RNG_H
 #define NOE_CORE_BASE_RNG_H

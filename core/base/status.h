@@ -12,17 +12,17 @@
 #include <stdarg.h>
 #include <stddef.h>
 
-#define NOE_STATUS_MAP(XX)                                                               \
-    XX(OK, "ok")                                                                         \
-    XX(ERR_IO, "input/output error")                                                     \
-    XX(ERR_PARSE, "malformed input")                                                     \
-    XX(ERR_SHAPE, "shapes do not fit")                                                   \
-    XX(ERR_ARG, "invalid argument")                                                      \
-    XX(ERR_UNSUPPORTED, "not supported")                                                 \
-    XX(ERR_LIMIT, "limit exceeded")                                                      \
-    XX(ERR_DB, "database error")                                                         \
-    XX(ERR_BACKEND, "backend error")                                                     \
-    XX(ERR_MISMATCH, "results differ")                                                   \
+#define NOE_STATUS_MAP(XX)               \
+    XX(OK, "ok")                         \
+    XX(ERR_IO, "input/output error")     \
+    XX(ERR_PARSE, "malformed input")     \
+    XX(ERR_SHAPE, "shapes do not fit")   \
+    XX(ERR_ARG, "invalid argument")      \
+    XX(ERR_UNSUPPORTED, "not supported") \
+    XX(ERR_LIMIT, "limit exceeded")      \
+    XX(ERR_DB, "database error")         \
+    XX(ERR_BACKEND, "backend error")     \
+    XX(ERR_MISMATCH, "results differ")   \
     XX(ERR_CANCELLED, "interrupted")
 
 typedef enum noe_status {
@@ -37,7 +37,7 @@ typedef struct noe_error {
     char text[1000];
 } noe_error;
 
-#define NOE_NODISCARD __attribute__((warn_unused_result))
+#define NOE_NODISCARD    __attribute__((warn_unused_result))
 #define NOE_PRINTF(A, B) __attribute__((format(printf, A, B)))
 
 /* Sets err (may be NULL) and returns status, so that a caller can `return noe_fail`. */
@@ -53,17 +53,17 @@ const char *noe_status_text(noe_status status);
 int noe_status_exit_code(noe_status status);
 
 /* The one macro with hidden control flow. Functions that own things use `goto out`. */
-#define NOE_TRY(EXPR)                                                                    \
-    do {                                                                                 \
-        noe_status noe_try_status_ = (EXPR);                                             \
-        if (noe_try_status_ != NOE_OK)                                                   \
-            return noe_try_status_;                                                      \
+#define NOE_TRY(EXPR)                        \
+    do {                                     \
+        noe_status noe_try_status_ = (EXPR); \
+        if (noe_try_status_ != NOE_OK)       \
+            return noe_try_status_;          \
     } while (0)
 
 _Noreturn void noe_assert_failed(const char *expr, const char *file, int line);
 
 /* Always on: for our own bugs only, never for input. */
-#define NOE_ASSERT(EXPR)                                                                 \
+#define NOE_ASSERT(EXPR) \
     ((EXPR) ? (void)0 : noe_assert_failed(#EXPR, __FILE__, __LINE__))
 
 #endif
