@@ -16,6 +16,9 @@ typedef struct noe_ref {
     uint32_t port; /* 0, except for opaque nodes */
 } noe_ref;
 
+/* Inputs of a core or composite operator: 5 is the most in ops.def. */
+#define NOE_MAX_INPUTS 8
+
 #define NOE_REF_NONE ((noe_ref){UINT32_MAX, 0})
 static inline bool noe_ref_eq(noe_ref a, noe_ref b)
 {
@@ -30,21 +33,21 @@ static inline bool noe_ref_is_none(noe_ref a)
 typedef struct noe_leaf {
     const char *name; /* ONNX name; "" for computed weights */
     noe_type type;
-    const void *data;  /* weights: elements in C order, little-endian; NULL for inputs */
+    const void *data; /* weights: elements in C order, little-endian; NULL for inputs */
     size_t data_bytes;
-    uint64_t hash;     /* of name for inputs, of type and data for weights */
-    void *source;      /* the importer's; not looked at here */
+    uint64_t hash; /* of name for inputs, of type and data for weights */
+    void *source;  /* the importer's; not looked at here */
 } noe_leaf;
 
 typedef struct noe_node {
     noe_op op;
     uint16_t n_outputs;
-    bool is_weight;       /* value known at optimization time: leaf weight, constant, or
-                             an operator on such values only */
+    bool is_weight; /* value known at optimization time: leaf weight, constant, or
+                       an operator on such values only */
     uint32_t n_inputs;
     uint32_t first_input; /* into graph->inputs_of */
-    uint32_t leaf;        /* INPUT, WEIGHT: index in pool; OPAQUE: the importer's number */
-    uint32_t origin;      /* 1 + number of the ONNX node it stands for, 0: none */
+    uint32_t leaf;   /* INPUT, WEIGHT: index in pool; OPAQUE: the importer's number */
+    uint32_t origin; /* 1 + number of the ONNX node it stands for, 0: none */
     const noe_params *params; /* interned, NULL if the operator has none */
     const noe_type *types;    /* interned, n_outputs of them */
     const char *name;         /* interned tensor name of port 0, or NULL */
@@ -57,9 +60,11 @@ void noe_pool_free(noe_pool *p);
 noe_arena *noe_pool_arena(noe_pool *p); /* lives as long as the pool */
 const char *noe_pool_name(noe_pool *p, const char *name);
 const noe_params *noe_pool_params(noe_pool *p, const noe_params *params);
+/* Hash of the text of interned parameters (only of those). */
+uint64_t noe_pool_params_hash(const noe_params *interned);
 const noe_type *noe_pool_types(noe_pool *p, const noe_type *types, int n);
-/* A new leaf; name is copied, data is not (it must outlive the pool or lie in its arena).
- * The hash is computed here. */
+/* A new leaf; name is copied, data is not (it must outlive the pool or lie in its
+ * arena). The hash is computed here. */
 uint32_t noe_pool_add_leaf(noe_pool *p, const char *name, const noe_type *type,
                            const void *data, size_t data_bytes, void *source);
 const noe_leaf *noe_pool_leaf(const noe_pool *p, uint32_t leaf);
@@ -88,12 +93,12 @@ void noe_graph_free(noe_graph *g);
 
 noe_ref noe_graph_leaf(noe_graph *g, noe_op input_or_weight, uint32_t leaf);
 /* Adds op(inputs) or finds it: infers the type, normalises the parameters. Commutative
- * operators are the same node in both orders of operands; the order first given is kept,
- * so that an imported node is written back as it came. params may be NULL for operators
- * without. Fails with NOE_ERR_SHAPE when the inputs do not fit. */
-NOE_NODISCARD noe_status noe_graph_add(noe_graph *g, noe_op op, const noe_params *params,
-                                       const noe_ref *inputs, int n_inputs, noe_ref *out,
-                                       noe_error *err);
+ * operators are the same node in both orders of operands; the order first given is
+ * kept, so that an imported node is written back as it came. params may be NULL for
+ * operators without. Fails with NOE_ERR_SHAPE when the inputs do not fit. */
+NOE_NODISCARD noe_status noe_graph_add(noe_graph *g, noe_op op,
+                                       const noe_params *params, const noe_ref *inputs,
+                                       int n_inputs, noe_ref *out, noe_error *err);
 /* Adds an opaque node: number is the importer's; it is never merged with another
  * number. Captured outer values of subgraphs are inputs too, after the proper ones. A
  * missing optional input is NOE_REF_NONE. */
@@ -124,10 +129,10 @@ uint64_t noe_graph_hash(const noe_graph *g);
 /* Verifies every invariant stated in this header; aborts on a violation (our bug). */
 void noe_graph_check(const noe_graph *g);
 
-/* Copies nodes from one graph to another of the same pool. map has src->n_nodes entries;
- * map[i] is the image of port 0 of node i, NOE_REF_NONE where it is not copied yet. Copies r and all
- * that it needs and returns its image. Entries that the caller preset are taken as they
- * are: that is how a rewrite redirects a node. */
+/* Copies nodes from one graph to another of the same pool. map has src->n_nodes
+ * entries; map[i] is the image of port 0 of node i, NOE_REF_NONE where it is not copied
+ * yet. Copies r and all that it needs and returns its image. Entries that the caller
+ * preset are taken as they are: that is how a rewrite redirects a node. */
 NOE_NODISCARD noe_status noe_graph_transfer(noe_graph *dst, const noe_graph *src,
                                             noe_ref r, noe_ref *map, noe_ref *out,
                                             noe_error *err);
@@ -136,7 +141,7 @@ NOE_NODISCARD noe_status noe_graph_transfer(noe_graph *dst, const noe_graph *src
  * "%0 = input \"x\" : f32[...]", then "return %5, %7". */
 void noe_graph_print(noe_buf *b, const noe_graph *g);
 /* Reads that form. Weights get no data (data NULL). */
-NOE_NODISCARD noe_status noe_graph_parse(noe_pool *pool, const char *text, noe_graph **g,
-                                         noe_error *err);
+NOE_NODISCARD noe_status noe_graph_parse(noe_pool *pool, const char *text,
+                                         noe_graph **g, noe_error *err);
 
 #endif
