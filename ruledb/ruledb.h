@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The rule database: runs, candidates, verdicts, rules, axioms, evidence, and measured
- * costs, in SQLite (STRICT tables, foreign keys, WAL, user_version migrations; schema in
- * ruledb/schema.sql, documented in docs/ruledb.md). This folder is the only one that
+ * costs, in SQLite (STRICT tables, foreign keys, WAL, user_version migrations; schema
+ * in ruledb/schema.sql, documented in docs/ruledb.md). This folder is the only one that
  * includes sqlite3.h. Texts are the canonical text form of core/rule.h; ids are the
  * content hash of that text in hex (noe_rule_id).
  *
- * All strings passed in are copied; strings in callbacks live until the callback returns.
- * Not thread-safe: one connection, used by one thread.
+ * All strings passed in are copied; strings in callbacks live until the callback
+ * returns. Not thread-safe: one connection, used by one thread.
  */
 #ifndef NOE_RULEDB_RULEDB_H
 #define NOE_RULEDB_RULEDB_H
@@ -21,17 +21,18 @@ typedef struct noe_ruledb noe_ruledb;
 
 typedef enum noe_ruledb_mode {
     NOE_RULEDB_READ,   /* must exist */
-    NOE_RULEDB_WRITE,  /* must exist */
+    NOE_RULEDB_WRITE,  /* must exist; migrated if old */
     NOE_RULEDB_CREATE, /* made if absent; migrated if old */
 } noe_ruledb_mode;
 
 NOE_NODISCARD noe_status noe_ruledb_open(const char *path, noe_ruledb_mode mode,
                                          noe_ruledb **db, noe_error *err);
 void noe_ruledb_close(noe_ruledb *db); /* NULL is fine; an open batch is rolled back */
-/* One transaction a batch: everything between begin and commit lands or nothing does. */
+/* One transaction a batch: everything between begin and commit lands or nothing does.
+ */
 NOE_NODISCARD noe_status noe_ruledb_begin(noe_ruledb *db, noe_error *err);
 NOE_NODISCARD noe_status noe_ruledb_commit(noe_ruledb *db, noe_error *err);
-void noe_ruledb_rollback(noe_ruledb *db);
+void noe_ruledb_rollback(noe_ruledb *db); /* without a batch: nothing */
 
 /* A run of a stage. finish fills the totals. */
 typedef struct noe_run {
@@ -49,9 +50,10 @@ NOE_NODISCARD noe_status noe_ruledb_finish_run(noe_ruledb *db, int64_t run_id,
                                                double cpu_seconds, int64_t peak_kib,
                                                const char *statistics, noe_error *err);
 
-/* Candidates come in lift groups: the variants of one enumerated pair, most general first
- * (generality 0, 1, 2, ...). noether-verify takes the first of a group that it proves;
- * the later ones are then COVERED. A text that exists already is left alone (*is_new 0). */
+/* Candidates come in lift groups: the variants of one enumerated pair, most general
+ * first (generality 0, 1, 2, ...). noether-verify takes the first of a group that it
+ * proves; the later ones are then COVERED. A text that exists already is left alone
+ * (*is_new 0). */
 typedef struct noe_candidate {
     int64_t id;          /* out, in callbacks */
     const char *text;    /* canonical rule text */
@@ -75,10 +77,10 @@ NOE_NODISCARD noe_status noe_ruledb_each_open_candidate(noe_ruledb *db,
                                                         noe_candidate_fn *fn, void *ctx,
                                                         noe_error *err);
 
-#define NOE_VERDICT_MAP(XX)                                                              \
-    XX(UNKNOWN) /* not decided within the limits; never used */                          \
-    XX(PROVED)                                                                           \
-    XX(REFUTED)                                                                          \
+#define NOE_VERDICT_MAP(XX)                                     \
+    XX(UNKNOWN) /* not decided within the limits; never used */ \
+    XX(PROVED)                                                  \
+    XX(REFUTED)                                                 \
     XX(COVERED) /* a more general variant of its group was proved */
 
 typedef enum noe_verdict_kind {
@@ -86,31 +88,38 @@ typedef enum noe_verdict_kind {
     NOE_VERDICT_MAP(XX)
 #undef XX
 } noe_verdict_kind;
+const char *noe_verdict_kind_name(noe_verdict_kind kind); /* "PROVED" */
 
 typedef struct noe_verdict {
-    noe_verdict_kind kind;      /* zero-initialised is UNKNOWN */
-    const char *stage;          /* which stage decided: "type", "field", "z3" */
-    const char *reason;         /* one line */
-    const char *counterexample; /* REFUTED: shapes, seed, position, both values; else "" */
-    const char *shapes_checked; /* what FIELD evaluated: "48 instances, ranks 0-5, ..." */
-    int n_instances;            /* well-typed instances evaluated by FIELD */
-    double error_bound;         /* probability that a false rule passed FIELD */
-    const char *axioms;         /* names of axioms used, space separated */
-    const char *certificate;    /* ground instances, one a line; may be "" */
-    int64_t rlimit;             /* Z3 resource units used */
+    noe_verdict_kind kind; /* zero-initialised is UNKNOWN */
+    const char *stage;     /* which stage decided: "type", "field", "z3" */
+    const char *reason;    /* one line */
+    const char
+        *counterexample; /* REFUTED: shapes, seed, position, both values; else "" */
+    const char
+        *shapes_checked;     /* what FIELD evaluated: "48 instances, ranks 0-5, ..." */
+    int n_instances;         /* well-typed instances evaluated by FIELD */
+    double error_bound;      /* probability that a false rule passed FIELD */
+    const char *axioms;      /* names of axioms used, space separated */
+    const char *certificate; /* ground instances, one a line; may be "" */
+    int64_t rlimit;          /* Z3 resource units used */
     double cpu_seconds;
 } noe_verdict;
+/* run_id must be a verify run; the verdict holds under its hashes, and replaces an
+ * earlier one under the same hashes. One that is not PROVED removes rules that rested
+ * on it. */
 NOE_NODISCARD noe_status noe_ruledb_set_verdict(noe_ruledb *db, int64_t run_id,
                                                 int64_t candidate_id,
                                                 const noe_verdict *v, noe_error *err);
 
-/* Numeric class of a proved rule (issue: exact, exact if finite, reassociating, range). */
-#define NOE_CLASS_MAP(XX)                                                                \
-    XX(EXACT, "exact")   /* same bits for every input */                                 \
-    XX(FINITE, "finite") /* same bits if all values are finite */                        \
-    XX(FLOAT, "float")   /* same up to rounding */                                       \
-    XX(RANGE, "range")   /* may over- or underflow or be undefined where the other side  \
-                            is not */
+/* Numeric class of a proved rule (issue: exact, exact if finite, reassociating, range).
+ */
+#define NOE_CLASS_MAP(XX)                                                             \
+    XX(EXACT, "exact")   /* same bits for every input */                              \
+    XX(FINITE, "finite") /* same bits if all values are finite */                     \
+    XX(FLOAT, "float")   /* same up to rounding */                                    \
+    XX(RANGE, "range") /* may over- or underflow or be undefined where the other side \
+                          is not */
 typedef enum noe_numeric_class {
 #define XX(ID, NAME) NOE_CLASS_##ID,
     NOE_CLASS_MAP(XX)
@@ -122,15 +131,18 @@ typedef struct noe_rule_row {
     const char *id, *text, *lhs, *rhs, *where, *lhs_ops, *rhs_ops;
     int n_lhs_ops, n_rhs_ops, n_vars, n_roots;
     noe_numeric_class numeric;
-    double max_error;   /* largest relative difference seen in f32 runs */
-    int64_t candidate;  /* candidate that became this rule */
+    double max_error;  /* largest relative difference seen in f32 runs */
+    int64_t candidate; /* candidate that became this rule */
     int level;
 } noe_rule_row;
-/* Adds a rule with its PROVED verdict's hashes. */
+/* Adds a rule with its PROVED verdict's hashes, or replaces the rule of that id. The
+ * candidate must have a PROVED verdict under the run's hashes, and the axioms that the
+ * verdict names must have been added under the run's axioms hash. */
 NOE_NODISCARD noe_status noe_ruledb_add_rule(noe_ruledb *db, int64_t run_id,
                                              const noe_rule_row *row, noe_error *err);
-/* Rules proved under the current operator table hash, ordered by id: what the optimizer
- * loads. axioms_hash 0 takes any. */
+/* Rules proved under this operator table hash and the axioms of the newest verify run
+ * that has it, ordered by id: what the optimizer loads. A row that noether-verify would
+ * not have written (wrong types, unknown class) is an error. */
 typedef noe_status noe_rule_row_fn(void *ctx, const noe_rule_row *row, noe_error *err);
 NOE_NODISCARD noe_status noe_ruledb_each_rule(noe_ruledb *db, uint64_t op_table_hash,
                                               noe_rule_row_fn *fn, void *ctx,
@@ -150,8 +162,10 @@ typedef struct noe_cost_row {
     int n_batches;
     const char *clock; /* "thread-cpu" or "wall" */
 } noe_cost_row;
-NOE_NODISCARD noe_status noe_ruledb_get_cost(noe_ruledb *db, const char *key, bool *found,
-                                             noe_cost_row *row, noe_error *err);
+/* row->key is the caller's key, row->clock lives until the next call. */
+NOE_NODISCARD noe_status noe_ruledb_get_cost(noe_ruledb *db, const char *key,
+                                             bool *found, noe_cost_row *row,
+                                             noe_error *err);
 NOE_NODISCARD noe_status noe_ruledb_put_cost(noe_ruledb *db, const noe_cost_row *row,
                                              noe_error *err);
 

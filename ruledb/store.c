@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writing: runs, candidates, verdicts, rules, axioms, costs. Each call lands whole or
+ * not at all, also outside a batch.
+ *
+ * Storing is where a rule's trust is decided, so it is checked here and again by the
+ * schema: a rule needs a PROVED verdict under its run's hashes, its axioms must be
+ * those of its run, and a verdict that takes PROVED back removes the rules that rest on
+ * it.
+ */
+#include "ruledb/internal.h"
+#include "core/base/mem.h"
+#include <inttypes.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const verdict_names[] = {
+#define XX(ID) #ID,
+    NOE_VERDICT_MAP(XX)
+#undef XX
+};
+
+const char *noe_verdict_kind_name(noe_verdict_kind kind)
+{
+    NOE_ASSERT((size_t)kind < sizeof verdict_names / sizeof *verdict_names);
+    return verdict_names[kind];
+}
+
+const char *noe_numeric_class_name(noe_numeric_class c)
+{
+    static const char *const names[] = {
+#define XX(ID, NAME) [NOE_CLASS_##ID] = NAME,
+        NOE_CLASS_MAP(XX)
+#undef XX
+    };
+    NOE_ASSERT((size_t)c < sizeof names / sizeof *names);
+    return names[c];
+}
+
+/* --- runs --- */
+
+static noe_status insert_run(noe_ruledb *db, const noe_run *run, int64_t *run_id,
+                             noe_error *err)
+{
+    noe_sql q;
+    char seed[24];
+    snprintf(seed, sizeof seed, "%" PRIu64, run->seed);
+    NOE_TRY(noe_sql_start(db, NOE_SQL_ADD_RUN, "storing a run", &q, err));
+    noe_sql_text(&q, run->stage);
+    noe_sql_text(&q, run->config);
+    noe_sql_text(&q, run->version);
+    noe_sql_text(&q, seed);
+    noe_sql_hash(&q, run->op_table_hash);
+    noe_sql_hash(&q, run->axioms_hash);
+    noe_sql_text(&q, run->solver);
+    NOE_TRY(noe_sql_run(&q, err));
+    *run_id = sqlite3_last_insert_rowid(db->connection);
+    return NOE_OK;
+}
+
+noe_status noe_ruledb_add_run(noe_ruledb *db, const noe_run *run, int64_t *run_id,
+                              noe_error *err)
+{
+    NOE_TRY(noe_ruledb_enter(db, err));
+    return noe_ruledb_leave(db, insert_run(db, run, run_id, err), err);
+}
+
+static noe_status update_run(noe_ruledb *db, int64_t run_id, double cpu_seconds,
+                             int64_t peak_kib, const char *statistics, noe_error *err)
+{
+    noe_sql q;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_FINISH_RUN, "finishing a run", &q, err));
+    noe_sql_real(&q, cpu_seconds);
+    noe_sql_int(&q, peak_kib);
+    noe_sql_text(&q, statistics);
+    noe_sql_int(&q, run_id);
+    NOE_TRY(noe_sql_run(&q, err));
+    if (sqlite3_changes(db->connection) != 1)
+        return noe_fail(err, NOE_ERR_ARG, "%s: there is no run %lld to finish",
+                        db->path, (long long)run_id);
+    return NOE_OK;
+}
+
+noe_status noe_ruledb_finish_run(noe_ruledb *db, int64_t run_id, double cpu_seconds,
+                                 int64_t peak_kib, const char *statistics,
+                                 noe_error *err)
+{
+    NOE_TRY(noe_ruledb_enter(db, err));
+    noe_status status = update_run(db, run_id, cpu_seconds, peak_kib, statistics, err);
+    return noe_ruledb_leave(db, status, err);
+}
+
+/* The hashes that a verify run works under. */
+typedef struct verify_run {
+    char op_table_hash[17];
+    char axioms_hash[17];
+} verify_run;
+
+static noe_status read_verify_run(noe_sql *q, int64_t run_id, verify_run *run,
+                                  noe_error *err)
+{
+    bool has_row;
+    noe_sql_int(q, run_id);
+    NOE_TRY(noe_sql_step(q, &has_row, err));
+    if (!has_row)
+        return noe_fail(err, NOE_ERR_ARG, "%s: there is no run %lld", q->db->path,
+                        (long long)run_id);
+    const char *stage = noe_sql_get_text(q, 0);
+    snprintf(run->op_table_hash, sizeof run->op_table_hash, "%s",
+             noe_sql_get_text(q, 1));
+    snprintf(run->axioms_hash, sizeof run->axioms_hash, "%s", noe_sql_get_text(q, 2));
+    NOE_TRY(noe_sql_check(q, err));
+    if (strcmp(stage, "verify") != 0)
+        return noe_fail(err, NOE_ERR_ARG,
+                        "%s: run %lld is of stage '%s'; only a verify run judges",
+                        q->db->path, (long long)run_id, stage);
+    return NOE_OK;
+}
+
+static noe_status get_verify_run(noe_ruledb *db, int64_t run_id, verify_run *run,
+                                 noe_error *err)
+{
+    noe_sql q;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_GET_RUN, "reading a run", &q, err));
+    noe_status status = read_verify_run(&q, run_id, run, err);
+    noe_sql_finish(&q);
+    return status;
+}
+
+/* --- candidates --- */
+
+static noe_status insert_candidate(noe_ruledb *db, int64_t run_id,
+                                   const noe_candidate *c, bool *is_new, noe_error *err)
+{
+    noe_sql q;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_ADD_CANDIDATE, "storing a candidate", &q, err));
+    noe_sql_int(&q, run_id);
+    noe_sql_text(&q, c->rule_id);
+    noe_sql_text(&q, c->text);
+    noe_sql_text(&q, c->source);
+    noe_sql_int(&q, c->group);
+    noe_sql_int(&q, c->generality);
+    noe_sql_int(&q, c->level);
+    noe_sql_text(&q, c->shapes);
+    noe_sql_text(&q, c->field);
+    NOE_TRY(noe_sql_run(&q, err));
+    *is_new = sqlite3_changes(db->connection) == 1;
+    return NOE_OK;
+}
+
+noe_status noe_ruledb_add_candidate(noe_ruledb *db, int64_t run_id,
+                                    const noe_candidate *c, bool *is_new,
+                                    noe_error *err)
+{
+    bool ignored;
+    NOE_TRY(noe_ruledb_enter(db, err));
+    noe_status status =
+        insert_candidate(db, run_id, c, is_new ? is_new : &ignored, err);
+    return noe_ruledb_leave(db, status, err);
+}
+
+/* --- verdicts --- */
+
+static noe_status withdraw_rules(noe_ruledb *db, const verify_run *run,
+                                 int64_t candidate_id, noe_error *err)
+{
+    noe_sql q;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_WITHDRAW_RULES, "withdrawing a rule", &q, err));
+    noe_sql_int(&q, candidate_id);
+    noe_sql_text(&q, run->op_table_hash);
+    noe_sql_text(&q, run->axioms_hash);
+    return noe_sql_run(&q, err);
+}
+
+static noe_status upsert_verdict(noe_ruledb *db, const verify_run *run, int64_t run_id,
+                                 int64_t candidate_id, const noe_verdict *v,
+                                 noe_error *err)
+{
+    noe_sql q;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_SET_VERDICT, "storing a verdict", &q, err));
+    noe_sql_int(&q, candidate_id);
+    noe_sql_text(&q, run->op_table_hash);
+    noe_sql_text(&q, run->axioms_hash);
+    noe_sql_int(&q, run_id);
+    noe_sql_text(&q, noe_verdict_kind_name(v->kind));
+    noe_sql_text(&q, v->stage);
+    noe_sql_text(&q, v->reason);
+    noe_sql_text(&q, v->counterexample);
+    noe_sql_text(&q, v->shapes_checked);
+    noe_sql_int(&q, v->n_instances);
+    noe_sql_real(&q, v->error_bound);
+    noe_sql_text(&q, v->axioms);
+    noe_sql_text(&q, v->certificate);
+    noe_sql_int(&q, v->rlimit);
+    noe_sql_real(&q, v->cpu_seconds);
+    return noe_sql_run(&q, err);
+}
+
+static noe_status set_verdict(noe_ruledb *db, int64_t run_id, int64_t candidate_id,
+                              const noe_verdict *v, noe_error *err)
+{
+    verify_run run;
+    NOE_TRY(get_verify_run(db, run_id, &run, err));
+    if (v->kind != NOE_VERDICT_PROVED)
+        NOE_TRY(withdraw_rules(db, &run, candidate_id, err));
+    return upsert_verdict(db, &run, run_id, candidate_id, v, err);
+}
+
+noe_status noe_ruledb_set_verdict(noe_ruledb *db, int64_t run_id, int64_t candidate_id,
+                                  const noe_verdict *v, noe_error *err)
+{
+    NOE_TRY(noe_ruledb_enter(db, err));
+    noe_status status = set_verdict(db, run_id, candidate_id, v, err);
+    return noe_ruledb_leave(db, status, err);
+}
+
+/* --- rules --- */
+
+/* The axiom names of the PROVED verdict, as a copy for the caller to free. */
+static noe_status read_proof(noe_sql *q, const noe_rule_row *row, char **axioms,
+                             noe_error *err)
+{
+    bool has_row;
+    NOE_TRY(noe_sql_step(q, &has_row, err));
+    const char *kind = has_row ? noe_sql_get_text(q, 0) : "none";
+    const char *names = has_row ? noe_sql_get_text(q, 1) : "";
+    NOE_TRY(noe_sql_check(q, err));
+    if (strcmp(kind, noe_verdict_kind_name(NOE_VERDICT_PROVED)) != 0)
+        return noe_fail(err, NOE_ERR_ARG,
+                        "%s: rule %s: the verdict on candidate %lld is %s, not PROVED",
+                        q->db->path, row->id, (long long)row->candidate, kind);
+    *axioms = noe_strdup(names);
+    return NOE_OK;
+}
+
+static noe_status get_proof(noe_ruledb *db, const verify_run *run,
+                            const noe_rule_row *row, char **axioms, noe_error *err)
+{
+    noe_sql q;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_GET_VERDICT, "reading a verdict", &q, err));
+    noe_sql_int(&q, row->candidate);
+    noe_sql_text(&q, run->op_table_hash);
+    noe_sql_text(&q, run->axioms_hash);
+    noe_status status = read_proof(&q, row, axioms, err);
+    noe_sql_finish(&q);
+    return status;
+}
+
+static noe_status upsert_rule(noe_ruledb *db, const verify_run *run, int64_t run_id,
+                              const noe_rule_row *row, noe_error *err)
+{
+    noe_sql q;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_ADD_RULE, "storing a rule", &q, err));
+    noe_sql_text(&q, row->id);
+    noe_sql_text(&q, row->text);
+    noe_sql_text(&q, row->lhs);
+    noe_sql_text(&q, row->rhs);
+    noe_sql_text(&q, row->where);
+    noe_sql_text(&q, row->lhs_ops);
+    noe_sql_text(&q, row->rhs_ops);
+    noe_sql_int(&q, row->n_lhs_ops);
+    noe_sql_int(&q, row->n_rhs_ops);
+    noe_sql_int(&q, row->n_vars);
+    noe_sql_int(&q, row->n_roots);
+    noe_sql_text(&q, noe_numeric_class_name(row->numeric));
+    noe_sql_real(&q, row->max_error);
+    noe_sql_int(&q, row->level);
+    noe_sql_int(&q, row->candidate);
+    noe_sql_int(&q, run_id);
+    noe_sql_text(&q, run->op_table_hash);
+    noe_sql_text(&q, run->axioms_hash);
+    return noe_sql_run(&q, err);
+}
+
+static noe_status check_axiom_known(noe_ruledb *db, const verify_run *run,
+                                    const char *rule_id, const char *name,
+                                    noe_error *err)
+{
+    noe_sql q;
+    bool found;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_GET_AXIOM, "reading an axiom", &q, err));
+    noe_sql_text(&q, run->axioms_hash);
+    noe_sql_text(&q, name);
+    noe_status status = noe_sql_step(&q, &found, err);
+    noe_sql_finish(&q);
+    if (status == NOE_OK && !found)
+        return noe_fail(err, NOE_ERR_ARG,
+                        "%s: rule %s: axiom '%s' is not among the axioms of hash %s",
+                        db->path, rule_id, name, run->axioms_hash);
+    return status;
+}
+
+static noe_status add_rule_axiom(noe_ruledb *db, const verify_run *run,
+                                 const char *rule_id, const char *name, noe_error *err)
+{
+    noe_sql q;
+    NOE_TRY(check_axiom_known(db, run, rule_id, name, err));
+    NOE_TRY(
+        noe_sql_start(db, NOE_SQL_ADD_RULE_AXIOM, "storing a rule's axiom", &q, err));
+    noe_sql_text(&q, rule_id);
+    noe_sql_text(&q, run->axioms_hash);
+    noe_sql_text(&q, name);
+    return noe_sql_run(&q, err);
+}
+
+static noe_status replace_rule_axioms(noe_ruledb *db, const verify_run *run,
+                                      const char *rule_id, char *names, noe_error *err)
+{
+    noe_sql q;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_CLEAR_RULE_AXIOMS, "storing a rule", &q, err));
+    noe_sql_text(&q, rule_id);
+    NOE_TRY(noe_sql_run(&q, err));
+    char *rest = names;
+    for (char *name; (name = strsep(&rest, " "));) {
+        if (*name)
+            NOE_TRY(add_rule_axiom(db, run, rule_id, name, err));
+    }
+    return NOE_OK;
+}
+
+static noe_status add_rule(noe_ruledb *db, int64_t run_id, const noe_rule_row *row,
+                           noe_error *err)
+{
+    verify_run run;
+    char *axioms = NULL;
+    NOE_TRY(get_verify_run(db, run_id, &run, err));
+    NOE_TRY(get_proof(db, &run, row, &axioms, err));
+    noe_status status = upsert_rule(db, &run, run_id, row, err);
+    if (status == NOE_OK)
+        status = replace_rule_axioms(db, &run, row->id, axioms, err);
+    free(axioms);
+    return status;
+}
+
+noe_status noe_ruledb_add_rule(noe_ruledb *db, int64_t run_id, const noe_rule_row *row,
+                               noe_error *err)
+{
+    NOE_TRY(noe_ruledb_enter(db, err));
+    return noe_ruledb_leave(db, add_rule(db, run_id, row, err), err);
+}
+
+/* --- axioms --- */
+
+static noe_status insert_axiom(noe_ruledb *db, uint64_t axioms_hash, const char *name,
+                               const char *text, noe_error *err)
+{
+    noe_sql q;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_ADD_AXIOM, "storing an axiom", &q, err));
+    noe_sql_hash(&q, axioms_hash);
+    noe_sql_text(&q, name);
+    noe_sql_text(&q, text);
+    return noe_sql_run(&q, err);
+}
+
+/* Stored already with this text? With another, the hash does not identify the axioms.
+ */
+static noe_status find_axiom(noe_sql *q, const char *name, const char *text,
+                             bool *found, noe_error *err)
+{
+    NOE_TRY(noe_sql_step(q, found, err));
+    if (!*found)
+        return NOE_OK;
+    const char *stored = noe_sql_get_text(q, 0);
+    NOE_TRY(noe_sql_check(q, err));
+    if (strcmp(stored, text) != 0)
+        return noe_fail(
+            err, NOE_ERR_ARG,
+            "%s: axiom '%s' is stored with the text '%s' under the same hash",
+            q->db->path, name, stored);
+    return NOE_OK;
+}
+
+static noe_status add_axiom(noe_ruledb *db, uint64_t axioms_hash, const char *name,
+                            const char *text, noe_error *err)
+{
+    noe_sql q;
+    bool found;
+    if (!*name || strpbrk(name, " \t\n"))
+        return noe_fail(err, NOE_ERR_ARG,
+                        "%s: '%s' is no axiom name: it is empty or has spaces",
+                        db->path, name);
+    NOE_TRY(noe_sql_start(db, NOE_SQL_GET_AXIOM, "reading an axiom", &q, err));
+    noe_sql_hash(&q, axioms_hash);
+    noe_sql_text(&q, name);
+    noe_status status = find_axiom(&q, name, text, &found, err);
+    noe_sql_finish(&q);
+    if (status != NOE_OK || found)
+        return status;
+    return insert_axiom(db, axioms_hash, name, text, err);
+}
+
+noe_status noe_ruledb_add_axiom(noe_ruledb *db, uint64_t axioms_hash, const char *name,
+                                const char *text, noe_error *err)
+{
+    NOE_TRY(noe_ruledb_enter(db, err));
+    return noe_ruledb_leave(db, add_axiom(db, axioms_hash, name, text, err), err);
+}
+
+/* --- costs --- */
+
+static noe_status put_cost(noe_ruledb *db, const noe_cost_row *row, noe_error *err)
+{
+    noe_sql q;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_PUT_COST, "storing a cost", &q, err));
+    noe_sql_text(&q, row->key);
+    noe_sql_real(&q, row->seconds);
+    noe_sql_real(&q, row->second_best);
+    noe_sql_int(&q, row->n_batches);
+    noe_sql_text(&q, row->clock);
+    return noe_sql_run(&q, err);
+}
+
+noe_status noe_ruledb_put_cost(noe_ruledb *db, const noe_cost_row *row, noe_error *err)
+{
+    NOE_TRY(noe_ruledb_enter(db, err));
+    return noe_ruledb_leave(db, put_cost(db, row, err), err);
+}
