@@ -36,7 +36,6 @@ static bool is_f32_static(const noe_graph *g, noe_ref r)
 /* Parameters of a matched operator equal what its pattern evaluates to. */
 static bool params_agree(const matcher *s, uint16_t pattern)
 {
-    const noe_pattern_node *p = &s->rule->nodes[pattern];
     uint32_t node = s->m.image[pattern];
     const noe_node *n = noe_graph_node(s->g, node);
     noe_type in[NOE_MAX_INPUTS];
