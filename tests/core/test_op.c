@@ -184,7 +184,7 @@ START_TEST(test_op_default_values)
     check_default(NOE_OP_GEMM, NOE_PARAM_ALPHA, 0, "1.0");
     check_default(NOE_OP_GEMM, NOE_PARAM_TRANS_A, 0, "0");
     check_default(NOE_OP_BATCH_NORMALIZATION, NOE_PARAM_EPSILON, 0,
-                  "9.99999974737875e-06");
+                  "9.999999747378752e-06");
     check_default(NOE_OP_SCALAR, NOE_PARAM_VALUE, 0, NULL);
 }
 END_TEST
