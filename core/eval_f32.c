@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The operators over float, as IEEE arithmetic rounds them. A sum of products
+ * accumulates in float, in order: what the reference computes is one plain rounding
+ * after the other.
+ */
+#include "core/tensor.h"
+#include "core/walk.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef float T;
+typedef float ACC;
+#define TENSOR noe_tensor_f32
+
+#define ZERO             0
+#define ONE              1
+#define INT(I)           ((T)(I))
+#define REAL(D)          ((T)(D))
+#define ADD(A, B)        ((A) + (B))
+#define SUB(A, B)        ((A) - (B))
+#define MUL(A, B)        ((A) * (B))
+#define DIV(A, B)        ((A) / (B))
+#define NEG(A)           (-(A))
+#define ACC_ZERO         0
+#define ACC_ADD(S, A, B) (*(S) += (A) * (B))
+#define ACC_VALUE(S)     (*(S))
+#define LESS(C, A, B)    ((A) < (B))
+#define RELU(C, X)       ((X) < 0 ? 0 : (X)) /* NaN stays NaN */
+#define SIGMOID(C, X)    sigmoid(X)
+#define TANH(C, X)       tanhf(X)
+#define EXP(C, X)        expf(X)
+#define SQRT(C, X)       sqrtf(X)
+#define RECIPROCAL(C, X) (1 / (X))
+#define SHIFTED          1
+#define EVAL_TABLE       eval_table_f32
+
+/* exp is only taken of what is not positive, so it cannot overflow. */
+static T sigmoid(T x)
+{
+    T e = expf(x < 0 ? x : -x);
+    return x < 0 ? e / (1 + e) : 1 / (1 + e);
+}
+
+#include "core/semantics.inc"
+
+void noe_eval_f32(noe_op op, const noe_params *params, const noe_tensor_f32 *in,
+                  int n_in, noe_tensor_f32 *out)
+{
+    call c = {NULL, op, params, in, n_in, out};
+    evaluate(&c);
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "core/field.h"
+#include <math.h>
+
+/* Purposes of keyed hashes: independent functions from one key. */
+enum { HASH_EXP = 1, HASH_SQRT, HASH_ORDER };
+
+#define WINDOW_BITS 8
+
+static uint32_t mul_mod(uint32_t a, uint32_t b, uint32_t m)
+{
+    return (uint32_t)((uint64_t)a * b % m);
+}
+
+static uint32_t pow_p(uint32_t a, uint32_t e)
+{
+    uint32_t r = 1;
+    for (; e; e >>= 1) {
+        if (e & 1)
+            r = mul_mod(r, a, NOE_FIELD_P);
+        a = mul_mod(a, a, NOE_FIELD_P);
+    }
+    return r;
+}
+
+/* Inverse of a modulo the prime m by Euclid's algorithm; 0 for 0. Invariant: r0 = s0 a
+ * and r1 = s1 a modulo m. */
+static uint32_t inverse(uint32_t a, uint32_t m)
+{
+    uint32_t r0 = m, r1 = a;
+    int64_t s0 = 0, s1 = 1;
+    while (r1) {
+        uint32_t quotient = r0 / r1, r2 = r0 - quotient * r1;
+        int64_t s2 = s0 - quotient * s1;
+        r0 = r1;
+        r1 = r2;
+        s0 = s1;
+        s1 = s2;
+    }
+    if (a == 0)
+        return 0;
+    return (uint32_t)(s0 < 0 ? s0 + m : s0);
+}
+
+static uint64_t keyed_hash(const noe_field *f, uint32_t u, uint64_t purpose)
+{
+    return noe_mix64(noe_mix64(f->key + purpose) ^ u);
+}
+
+noe_field noe_field_make(uint64_t seed)
+{
+    noe_rng rng = noe_rng_split(seed, "field", 0);
+    noe_field f = {.key = noe_rng_next(&rng)};
+    /* Squares form the subgroup of order q, q is prime, so every square but 1 generates
+     * it. A fixed small base would make facts such as exp(1) = 4 true. */
+    do {
+        uint32_t root = (uint32_t)noe_rng_below(&rng, NOE_FIELD_P);
+        f.g = mul_mod(root, root, NOE_FIELD_P);
+    } while (f.g <= 1);
+    uint32_t base = f.g;
+    for (int w = 0; w < NOE_FIELD_WINDOWS; w++) {
+        f.power[w][0] = 1;
+        for (int d = 1; d < NOE_FIELD_DIGITS; d++)
+            f.power[w][d] = mul_mod(f.power[w][d - 1], base, NOE_FIELD_P);
+        base = mul_mod(f.power[w][NOE_FIELD_DIGITS - 1], base, NOE_FIELD_P);
+    }
+    return f;
+}
+
+noe_fe noe_fe_int(int64_t i)
+{
+    int64_t u = i % (int64_t)NOE_FIELD_P, v = i % (int64_t)NOE_FIELD_Q;
+    return (noe_fe){(uint32_t)(u < 0 ? u + NOE_FIELD_P : u),
+                    (uint32_t)(v < 0 ? v + NOE_FIELD_Q : v)};
+}
+
+static noe_fe power_of_two(int e)
+{
+    noe_fe base = noe_fe_int(2), r = noe_fe_int(1);
+    if (e < 0)
+        base = noe_fe_inv(base);
+    for (unsigned n = (unsigned)(e < 0 ? -e : e); n; n >>= 1) {
+        if (n & 1)
+            r = noe_fe_mul(r, base);
+        base = noe_fe_mul(base, base);
+    }
+    return r;
+}
+
+noe_fe noe_fe_double(double d)
+{
+    NOE_ASSERT(isfinite(d));
+    int exponent;
+    double mantissa = frexp(d, &exponent);
+    /* 53 bits make the mantissa of every double an integer. */
+    noe_fe m = noe_fe_int((int64_t)ldexp(mantissa, 53));
+    return noe_fe_mul(m, power_of_two(exponent - 53));
+}
+
+noe_fe noe_fe_random(noe_rng *rng)
+{
+    noe_fe a;
+    a.u = (uint32_t)noe_rng_below(rng, NOE_FIELD_P);
+    a.v = (uint32_t)noe_rng_below(rng, NOE_FIELD_Q);
+    return a;
+}
+
+noe_fe noe_fe_inv(noe_fe a)
+{
+    return (noe_fe){inverse(a.u, NOE_FIELD_P), inverse(a.v, NOE_FIELD_Q)};
+}
+
+noe_fe noe_fe_exp(const noe_field *f, noe_fe a)
+{
+    uint32_t u = f->power[0][a.v % NOE_FIELD_DIGITS];
+    for (int w = 1; w < NOE_FIELD_WINDOWS; w++) {
+        uint32_t digit = a.v >> WINDOW_BITS * w & (NOE_FIELD_DIGITS - 1);
+        u = mul_mod(u, f->power[w][digit], NOE_FIELD_P);
+    }
+    return (noe_fe){u, (uint32_t)(keyed_hash(f, u, HASH_EXP) % NOE_FIELD_Q)};
+}
+
+noe_fe noe_fe_sqrt(const noe_field *f, noe_fe a)
+{
+    uint32_t u = pow_p(a.u, (NOE_FIELD_P + 1) / 4);
+    return (noe_fe){u, (uint32_t)(keyed_hash(f, u, HASH_SQRT) % NOE_FIELD_Q)};
+}
+
+int noe_fe_compare(const noe_field *f, noe_fe a, noe_fe b)
+{
+    uint64_t x = keyed_hash(f, a.u, HASH_ORDER), y = keyed_hash(f, b.u, HASH_ORDER);
+    return x < y ? -1 : x > y;
+}
+
+/* Binary Jacobi symbol (Shallit and Sorenson). Both numbers stay odd; the two updates
+ * of the sign are reciprocity, (a/n)(n/a) = -1 where both are 3 mod 4, and (2/n) = -1
+ * where n is 3 or 5 mod 8. Without branches but the loop's: signs are random, so every
+ * branch on one would be mispredicted half of the time. */
+int noe_fe_sign(uint32_t a)
+{
+    uint32_t n = NOE_FIELD_P, flips = 0;
+    if (a == 0)
+        return 0;
+    int zeros = __builtin_ctz(a);
+    a >>= zeros;
+    flips ^= (uint32_t)zeros & ((n ^ n >> 1) >> 1);
+    while (a != n) {
+        uint32_t less = a < n ? UINT32_MAX : 0;
+        uint32_t difference = ((a - n) ^ less) - less;
+        flips ^= less & (a & n) >> 1;
+        n = less ? a : n;
+        zeros = __builtin_ctz(difference);
+        a = difference >> zeros;
+        flips ^= (uint32_t)zeros & ((n ^ n >> 1) >> 1);
+    }
+    return 1 - 2 * (int)(flips & 1);
+}
