@@ -157,6 +157,10 @@ static noe_status read_quoted(reader *r, noe_buf *name)
 static noe_status read_dim(reader *r, int64_t *dim)
 {
     noe_token t = r->lx.token;
+    if (noe_lex_accept(&r->lx, "?")) {
+        *dim = NOE_DIM_UNKNOWN;
+        return NOE_OK;
+    }
     if (t.kind == NOE_TOKEN_NAME && t.len > 1 && t.len < 10 && t.text[0] == 's') {
         char *end;
         *dim = NOE_DIM_UNKNOWN - strtol(t.text + 1, &end, 10);
@@ -176,6 +180,10 @@ static noe_status read_type(reader *r, noe_type *type)
     if (!accept_kind(r, NOE_TOKEN_NAME, &t) ||
         !noe_dtype_from_name(t.text, t.len, &type->dtype))
         return noe_lex_fail(&r->lx, "expected an element type such as f32");
+    if (noe_lex_accept(&r->lx, "?")) {
+        type->shape.rank = NOE_RANK_UNKNOWN;
+        return NOE_OK;
+    }
     NOE_TRY(noe_lex_expect(&r->lx, "["));
     while (!noe_lex_accept(&r->lx, "]")) {
         if (type->shape.rank > 0)
@@ -219,13 +227,13 @@ static noe_status read_value(reader *r, noe_param_kind kind, noe_value *v)
         *v = noe_value_float(negative ? -t.f : t.f);
         return NOE_OK;
     }
-    *v = noe_value_list(kind, 0, NULL);
     if (kind == NOE_KIND_INT || kind == NOE_KIND_AXIS) {
         int64_t i;
         NOE_TRY(read_int(r, &i));
         *v = noe_value_int(kind, i);
         return NOE_OK;
     }
+    *v = noe_value_list(kind, 0, NULL);
     NOE_TRY(noe_lex_expect(&r->lx, "["));
     while (!noe_lex_accept(&r->lx, "]")) {
         if (v->n > 0)

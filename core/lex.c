@@ -92,6 +92,12 @@ static void lex_marked(noe_lexer *lx, noe_token *t, noe_token_kind kind)
     t->kind = kind;
     t->text = lx->at + 1;
     t->len = name_length(t->text, lx->end);
+    if (t->len == 0 && kind == NOE_TOKEN_VAR) { /* a lone '?' is an unknown size */
+        t->kind = NOE_TOKEN_PUNCT;
+        t->text = lx->at++;
+        t->len = 1;
+        return;
+    }
     if (t->len == 0)
         noe_lex_fail(lx, "a name must follow '%c'", *lx->at);
     lx->at = t->text + t->len;
