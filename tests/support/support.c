@@ -17,7 +17,8 @@ bool noe_contains(const char *text, const char *part)
     return strstr(text, part) != NULL;
 }
 
-bool noe_close_f32(const float *got, const float *want, size_t n, double tol, size_t *worst)
+bool noe_close_f32(const float *got, const float *want, size_t n, double tol,
+                   size_t *worst)
 {
     double scale = 0, largest = 0;
     for (size_t i = 0; i < n; i++) {
