@@ -150,6 +150,14 @@ noe_value noe_value_list(noe_param_kind kind, int n, const int64_t *list)
     return v;
 }
 
+/* Floats are equal by bits: a NaN equals itself and 0.0 is not -0.0. */
+static uint64_t float_bits(double f)
+{
+    uint64_t bits;
+    memcpy(&bits, &f, sizeof bits);
+    return bits;
+}
+
 bool noe_value_eq(const noe_value *a, const noe_value *b)
 {
     if (a->kind != b->kind)
@@ -159,8 +167,7 @@ bool noe_value_eq(const noe_value *a, const noe_value *b)
     case NOE_KIND_AXIS:
         return a->i == b->i;
     case NOE_KIND_FLOAT:
-        /* By bits: a NaN equals itself and 0.0 is not -0.0. */
-        return memcmp(&a->f, &b->f, sizeof a->f) == 0;
+        return float_bits(a->f) == float_bits(b->f);
     case NOE_KIND_AXES:
     case NOE_KIND_INTS:
         return a->n == b->n &&
