@@ -5,7 +5,7 @@
  *   slice[axis=$k, start=0, end=dim(?a, $k)](concat[axis=$k](?a, ?b)) => ?a
  *   add(conv(?x, ?w), ?b) => conv_bias(?x, ?w, reshape[shape=[dim(?w, 0)]](?b))
  *       where shape(?b) == [dim(?w, 0)] ++ rep(1, rank(?x) - 2)
- *   { f(?x), g(?x) } => { h(?x), k(?x) }            several roots: outputs pairwise equal
+ *   { f(?x), g(?x) } => { h(?x), k(?x) }     several roots: outputs pairwise equal
  *
  * ?a is a tensor variable; `?w:weight` (said once, anywhere) is a variable of role
  * weight. $k is a parameter variable: it stands for one whole parameter value. Terms
@@ -36,20 +36,24 @@
 #define NOE_RULE_MAX_INPUTS 5
 
 typedef enum noe_term_kind {
-    NOE_TERM_INT,   /* i */
-    NOE_TERM_FLOAT, /* f */
-    NOE_TERM_PVAR,  /* $name: var */
-    NOE_TERM_DIM,   /* dim(?a, t): var, kid 0; t may be negative */
-    NOE_TERM_RANK,  /* rank(?a): var */
-    NOE_TERM_SHAPE, /* shape(?a): var, a list */
-    NOE_TERM_LIST,  /* [t, ...]: kids, each a number */
-    NOE_TERM_CAT,   /* t ++ t: lists */
-    NOE_TERM_REP,   /* rep(t, n): list of n times t */
-    NOE_TERM_AT,    /* at(list, i) */
-    NOE_TERM_LEN,   /* len(list) */
-    NOE_TERM_PROD,  /* prod(list) */
-    NOE_TERM_SUM,   /* sum(list) */
-    NOE_TERM_ADD,   /* numbers, or lists of equal length, elementwise */
+    NOE_TERM_INT,       /* i */
+    NOE_TERM_FLOAT,     /* f */
+    NOE_TERM_PVAR,      /* $name: var */
+    NOE_TERM_DIM,       /* dim(?a, t): var, kid 0; t may be negative */
+    NOE_TERM_RANK,      /* rank(?a): var */
+    NOE_TERM_SHAPE,     /* shape(?a): var, a list */
+    NOE_TERM_LIST,      /* [t, ...]: kids, each a number */
+    NOE_TERM_CAT,       /* t ++ t: lists */
+    NOE_TERM_REP,       /* rep(t, n): list of n times t */
+    NOE_TERM_AT,        /* at(list, i) */
+    NOE_TERM_LEN,       /* len(list) */
+    NOE_TERM_PROD,      /* prod(list) */
+    NOE_TERM_SUM,       /* sum(list) */
+    NOE_TERM_TAKE,      /* take(list, n): the first n */
+    NOE_TERM_SKIP,      /* skip(list, n): all but the first n */
+    NOE_TERM_WITHOUT,   /* without(list, axes): what squeezing those axes leaves */
+    NOE_TERM_WITH_ONES, /* with_ones(list, axes): 1 at those places of the result */
+    NOE_TERM_ADD,       /* numbers, or lists of equal length, elementwise */
     NOE_TERM_SUB,
     NOE_TERM_MUL,
     NOE_TERM_DIV, /* exact or floor; by zero: the term has no value */
@@ -81,8 +85,9 @@ typedef struct noe_pattern_node {
     uint16_t var; /* is_var: the variable */
     noe_op op;    /* otherwise */
     uint16_t n_inputs;
-    uint16_t inputs[NOE_RULE_MAX_INPUTS]; /* indices into noe_rule.nodes, smaller than ours */
-    uint16_t params[NOE_MAX_PARAMS];      /* terms, in the order of the operator's row */
+    uint16_t inputs[NOE_RULE_MAX_INPUTS]; /* indices into noe_rule.nodes, smaller than
+                                             ours */
+    uint16_t params[NOE_MAX_PARAMS]; /* terms, in the order of the operator's row */
 } noe_pattern_node;
 
 typedef struct noe_variable {
@@ -128,14 +133,16 @@ void noe_rule_print_where(noe_buf *b, const noe_rule *rule); /* "" if none */
 noe_hash128 noe_rule_id(const noe_rule *rule);
 /* The rule right to left. */
 noe_rule noe_rule_reversed(const noe_rule *rule);
-/* Can be used left to right: requirements 1 to 3 above hold, the left is no variable. */
+/* Can be used left to right: requirements 1 to 3 above hold, the left is no variable.
+ */
 bool noe_rule_is_directed(const noe_rule *rule);
 int noe_rule_count_ops(const noe_rule *rule, bool rhs); /* shared nodes once, no vars */
-/* Operators of a side by name, sorted, each as often as it occurs: "add matmul matmul". */
+/* Operators of a side by name, sorted, each as often as it occurs: "add matmul matmul".
+ */
 void noe_rule_print_ops(noe_buf *b, const noe_rule *rule, bool rhs);
 
-/* Value of a term under a binding (types, refs not needed); false if it has none (unbound
- * variable, index out of range, division by zero, list too long). */
+/* Value of a term under a binding (types, refs not needed); false if it has none
+ * (unbound variable, index out of range, division by zero, list too long). */
 bool noe_term_eval(const noe_rule *rule, uint16_t term, const noe_binding *binding,
                    noe_value *out);
 /* Condition of the rule; true if there is none; a condition without value is false. */
@@ -146,7 +153,8 @@ NOE_NODISCARD noe_status noe_rule_params(const noe_rule *rule, uint16_t node,
                                          int n_in, noe_params *params, noe_error *err);
 
 /* Lines of a rule file: '#' starts a comment line, blank lines are skipped, a line that
- * ends in '\' continues; `name: rule` names it. Calls fn for each; fn's failure ends. */
+ * ends in '\' continues; `name: rule` names it. Calls fn for each; fn's failure ends.
+ */
 typedef struct noe_rule_line {
     const char *name; /* "" if unnamed */
     int line;         /* 1-based */

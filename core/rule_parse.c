@@ -103,11 +103,20 @@ static const struct {
     bool takes_var;
     int n_args;
 } functions[] = {
-    {"dim", NOE_TERM_DIM, true, 1},     {"rank", NOE_TERM_RANK, true, 0},
-    {"shape", NOE_TERM_SHAPE, true, 0}, {"rep", NOE_TERM_REP, false, 2},
-    {"at", NOE_TERM_AT, false, 2},      {"len", NOE_TERM_LEN, false, 1},
-    {"prod", NOE_TERM_PROD, false, 1},  {"sum", NOE_TERM_SUM, false, 1},
-    {"min", NOE_TERM_MIN, false, 2},    {"max", NOE_TERM_MAX, false, 2},
+    {"dim", NOE_TERM_DIM, true, 1},
+    {"rank", NOE_TERM_RANK, true, 0},
+    {"shape", NOE_TERM_SHAPE, true, 0},
+    {"rep", NOE_TERM_REP, false, 2},
+    {"at", NOE_TERM_AT, false, 2},
+    {"len", NOE_TERM_LEN, false, 1},
+    {"prod", NOE_TERM_PROD, false, 1},
+    {"sum", NOE_TERM_SUM, false, 1},
+    {"min", NOE_TERM_MIN, false, 2},
+    {"max", NOE_TERM_MAX, false, 2},
+    {"take", NOE_TERM_TAKE, false, 2},
+    {"skip", NOE_TERM_SKIP, false, 2},
+    {"without", NOE_TERM_WITHOUT, false, 2},
+    {"with_ones", NOE_TERM_WITH_ONES, false, 2},
 };
 
 static noe_status parse_function(parser *p, uint16_t *term)

@@ -55,10 +55,14 @@ static const struct {
 };
 
 static const char *const functions[] = {
-    [NOE_TERM_DIM] = "dim",   [NOE_TERM_RANK] = "rank", [NOE_TERM_SHAPE] = "shape",
-    [NOE_TERM_REP] = "rep",   [NOE_TERM_AT] = "at",     [NOE_TERM_LEN] = "len",
-    [NOE_TERM_PROD] = "prod", [NOE_TERM_SUM] = "sum",   [NOE_TERM_MIN] = "min",
-    [NOE_TERM_MAX] = "max",   [NOE_TERM_NOT] = NULL,
+    [NOE_TERM_DIM] = "dim",         [NOE_TERM_RANK] = "rank",
+    [NOE_TERM_SHAPE] = "shape",     [NOE_TERM_REP] = "rep",
+    [NOE_TERM_AT] = "at",           [NOE_TERM_LEN] = "len",
+    [NOE_TERM_PROD] = "prod",       [NOE_TERM_SUM] = "sum",
+    [NOE_TERM_MIN] = "min",         [NOE_TERM_MAX] = "max",
+    [NOE_TERM_TAKE] = "take",       [NOE_TERM_SKIP] = "skip",
+    [NOE_TERM_WITHOUT] = "without", [NOE_TERM_WITH_ONES] = "with_ones",
+    [NOE_TERM_NOT] = NULL,
 };
 
 static void print_term(printer *p, uint16_t term, int level);

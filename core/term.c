@@ -134,6 +134,55 @@ static bool eval_fold(noe_term_kind kind, const noe_value *list, noe_value *out)
     return true;
 }
 
+/* take(list, n) and skip(list, n). */
+static bool eval_part(noe_term_kind kind, const noe_value *list, const noe_value *n,
+                      noe_value *out)
+{
+    *out = noe_value_list(NOE_KIND_INTS, 0, NULL);
+    if (!list_of(list) || !number_of(n) || n->i < 0 || n->i > list->n)
+        return false;
+    int k = (int)n->i;
+    return kind == NOE_TERM_TAKE ? append(out, list->list, k)
+                                 : append(out, list->list + k, list->n - k);
+}
+
+/* A set of axes of a list of n as bits; false unless all are different and within it.
+ */
+static bool axis_set(const noe_value *axes, int n, unsigned *set)
+{
+    *set = 0;
+    for (int i = 0; i < axes->n; i++) {
+        int64_t axis = axes->list[i];
+        if (axis < 0 || axis >= n || *set >> axis & 1)
+            return false;
+        *set |= 1u << axis;
+    }
+    return true;
+}
+
+/* without(list, axes) and with_ones(list, axes). */
+static bool eval_axes(noe_term_kind kind, const noe_value *list, const noe_value *axes,
+                      noe_value *out)
+{
+    unsigned set;
+    int64_t one = 1;
+    int next = 0;
+    *out = noe_value_list(NOE_KIND_INTS, 0, NULL);
+    if (!list_of(list) || !list_of(axes))
+        return false;
+    bool insert = kind == NOE_TERM_WITH_ONES;
+    int n = insert ? list->n + axes->n : list->n;
+    if (n > NOE_MAX_LIST || !axis_set(axes, n, &set))
+        return false;
+    for (int i = 0; i < n; i++) {
+        bool chosen = set >> i & 1;
+        if (insert ? !append(out, chosen ? &one : &list->list[next++], 1)
+                   : !chosen && !append(out, &list->list[i], 1))
+            return false;
+    }
+    return true;
+}
+
 /* dim(?a, i), with i negative from the end. */
 static bool eval_dim(const noe_binding *b, uint16_t var, const noe_value *axis,
                      noe_value *out)
@@ -197,6 +246,12 @@ static bool eval_pair(const noe_term *t, const noe_value *x, const noe_value *y,
         return append(out, y->list, y->n);
     case NOE_TERM_REP:
         return eval_repeat(x, y, out);
+    case NOE_TERM_TAKE:
+    case NOE_TERM_SKIP:
+        return eval_part(t->kind, x, y, out);
+    case NOE_TERM_WITHOUT:
+    case NOE_TERM_WITH_ONES:
+        return eval_axes(t->kind, x, y, out);
     case NOE_TERM_AT: {
         if (!list_of(x) || !number_of(y))
             return false;

@@ -11,7 +11,6 @@
 /* Elements that one folding may hold: a rule must not turn a small model into a
  * computation that does not fit into memory. 4 GiB in f64. */
 #define MAX_LIVE_ELEMENTS ((int64_t)1 << 29)
-#define MAX_INPUTS        5
 
 typedef struct folding {
     const noe_graph *g;
@@ -69,8 +68,8 @@ static void compute(folding *f, uint32_t node)
 {
     const noe_node *n = noe_graph_node(f->g, node);
     const noe_ref *refs = noe_graph_inputs(f->g, node);
-    noe_tensor_f64 in[MAX_INPUTS], out = {n->types[0].shape, f->value[node]};
-    NOE_ASSERT(n->op < NOE_OP_COUNT && n->n_inputs <= MAX_INPUTS);
+    noe_tensor_f64 in[NOE_MAX_INPUTS], out = {n->types[0].shape, f->value[node]};
+    NOE_ASSERT(n->op < NOE_OP_COUNT && n->n_inputs <= NOE_MAX_INPUTS);
     for (uint32_t k = 0; k < n->n_inputs; k++)
         in[k] = (noe_tensor_f64){noe_graph_type(f->g, refs[k])->shape,
                                  f->value[refs[k].node]};
