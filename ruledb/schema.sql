@@ -169,19 +169,20 @@ CREATE VIEW reducing_rule AS
     FROM rule WHERE n_lhs_ops <> n_rhs_ops;
 
 CREATE VIEW refuted AS
-    SELECT c.id AS candidate_id, c.level, c.text, v.stage, v.reason, v.counterexample,
-           v.run_id
+    SELECT c.id AS candidate_id, c.rule_id, c.level, c.text, v.stage, v.reason,
+           v.counterexample, v.run_id
     FROM current_verdict AS v JOIN candidate AS c ON c.id = v.candidate_id
     WHERE v.kind = 'REFUTED';
 
 CREATE VIEW pending AS
-    SELECT c.id AS candidate_id, c.level, c.text, v.stage, v.reason, v.rlimit, v.run_id
+    SELECT c.id AS candidate_id, c.rule_id, c.level, c.text, v.stage, v.reason, v.rlimit,
+           v.run_id
     FROM current_verdict AS v JOIN candidate AS c ON c.id = v.candidate_id
     WHERE v.kind = 'UNKNOWN';
 
 -- Candidates that no verify run has judged yet.
 CREATE VIEW unjudged AS
-    SELECT c.id AS candidate_id, c.level, c.text, c.run_id FROM candidate AS c
+    SELECT c.id AS candidate_id, c.rule_id, c.level, c.text, c.run_id FROM candidate AS c
     WHERE NOT EXISTS (SELECT 1 FROM verdict AS v WHERE v.candidate_id = c.id);
 
 -- How each rule was proved.

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * noether-rules: looks into a rule database. It only reads the database; `export`
+ * writes a rule file. Exit codes: 0 done, 1 `check` found problems, else those of the
+ * README.
+ */
+#include "ruledb/report.h"
+#include "core/base/file.h"
+#include "core/base/options.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *format = "text";
+static int64_t level = -1;
+static int reduces;
+static noe_report_options report = {.level = -1, .limit = 20};
+
+static const noe_option options[] = {
+    {"op", 0, NOE_OPTION_TEXT, &report.op, 0, 0, "<name>",
+     "list: only rules that have this operator on a side", 1},
+    {"class", 0, NOE_OPTION_TEXT, &report.class_name, 0, 0, "<class>",
+     "list: only rules of this numeric class: exact, finite, float, range", 1},
+    {"reduces", 0, NOE_OPTION_FLAG, &reduces, 0, 0, NULL,
+     "list: only rules whose sides differ in the number of operators", 1},
+    {"level", 0, NOE_OPTION_INT, &level, -1, 1000, "<n>",
+     "list: only rules of this level; -1 for all", 1},
+    {"format", 0, NOE_OPTION_TEXT, &format, 0, 0, "<format>",
+     "list, stats, refuted, pending: text, or tsv with whole ids", 1},
+};
+
+static const noe_program program = {
+    .name = "noether-rules",
+    .operands = "DB COMMAND [ARGUMENT]",
+    .summary = "Shows what a rule database holds and how far it can be trusted.",
+    .epilogue =
+        "Commands:\n"
+        "  list          the rules, a line each\n"
+        "  show ID       one rule: both sides drawn, proof, axioms, origin; the\n"
+        "                beginning of an id is enough if it is unique\n"
+        "  stats         counts by verdict, level, class, operator; time spent\n"
+        "  refuted [N]   candidates that are false, with the counterexample\n"
+        "  pending [N]   candidates that could not be decided, with the reason\n"
+        "                (N rows, default 20; 'all' for all)\n"
+        "  check         is the file sound, are the texts what their ids say\n"
+        "  export FILE   the rules in use as a rule file ('-': standard output)\n"
+        "\n"
+        "Examples:\n"
+        "  noether-rules rules.db list --op conv --reduces\n"
+        "  noether-rules rules.db show 3fa9\n"
+        "  noether-rules rules.db pending all --format tsv\n"
+        "\n"
+        "Exit codes: 0 done, 1 check found problems, 2 wrong usage, 3 bad input,\n"
+        "4 database or file error, 5 internal error.\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .min_operands = 2,
+    .max_operands = 3,
+};
+
+/* What a command works on; answer is printed whatever the status. */
+typedef struct call {
+    noe_ruledb *db;
+    const char *argument; /* NULL if not given */
+    noe_buf answer;
+    int n_problems;
+} call;
+
+static noe_status do_list(call *c, noe_error *err)
+{
+    return noe_report_list(c->db, &report, &c->answer, err);
+}
+
+static noe_status do_show(call *c, noe_error *err)
+{
+    return noe_report_show(c->db, c->argument, &report, &c->answer, err);
+}
+
+static noe_status do_stats(call *c, noe_error *err)
+{
+    return noe_report_stats(c->db, &report, &c->answer, err);
+}
+
+static noe_status read_limit(const char *argument, noe_error *err)
+{
+    if (!argument)
+        return NOE_OK;
+    if (strcmp(argument, "all") == 0) {
+        report.limit = -1;
+        return NOE_OK;
+    }
+    char *end;
+    errno = 0;
+    long long limit = strtoll(argument, &end, 10);
+    if (errno || end == argument || *end || limit < 0)
+        return noe_fail(err, NOE_ERR_ARG, "'%s' is no number of rows", argument);
+    report.limit = limit;
+    return NOE_OK;
+}
+
+static noe_status do_refuted(call *c, noe_error *err)
+{
+    NOE_TRY(read_limit(c->argument, err));
+    return noe_report_refuted(c->db, &report, &c->answer, err);
+}
+
+static noe_status do_pending(call *c, noe_error *err)
+{
+    NOE_TRY(read_limit(c->argument, err));
+    return noe_report_pending(c->db, &report, &c->answer, err);
+}
+
+static noe_status do_check(call *c, noe_error *err)
+{
+    return noe_report_check(c->db, &c->answer, &c->n_problems, err);
+}
+
+static noe_status do_export(call *c, noe_error *err)
+{
+    noe_buf rules = {0};
+    int n_rules;
+    noe_status status = noe_report_export(c->db, &rules, &n_rules, err);
+    if (status == NOE_OK && strcmp(c->argument, "-") == 0)
+        noe_buf_puts(&c->answer, noe_buf_text(&rules));
+    else if (status == NOE_OK)
+        status = noe_file_write(c->argument, noe_buf_text(&rules), rules.len, err);
+    noe_buf_clear(&rules);
+    return status;
+}
+
+typedef enum wants { WANTS_NOTHING, WANTS_MAYBE, WANTS_ARGUMENT } wants;
+
+static const struct command {
+    const char *name;
+    wants argument;
+    noe_status (*run)(call *c, noe_error *err);
+} commands[] = {
+    {"list", WANTS_NOTHING, do_list},      {"show", WANTS_ARGUMENT, do_show},
+    {"stats", WANTS_NOTHING, do_stats},    {"refuted", WANTS_MAYBE, do_refuted},
+    {"pending", WANTS_MAYBE, do_pending},  {"check", WANTS_NOTHING, do_check},
+    {"export", WANTS_ARGUMENT, do_export},
+};
+
+static noe_status find_command(const char *name, const char *argument,
+                               const struct command **command, noe_error *err)
+{
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(commands[i].name, name) != 0)
+            continue;
+        *command = &commands[i];
+        if (argument && commands[i].argument == WANTS_NOTHING)
+            return noe_fail(err, NOE_ERR_ARG, "%s takes no argument, got '%s'", name,
+                            argument);
+        if (!argument && commands[i].argument == WANTS_ARGUMENT)
+            return noe_fail(err, NOE_ERR_ARG, "%s wants an argument; see '%s --help'",
+                            name, program.name);
+        return NOE_OK;
+    }
+    return noe_fail(err, NOE_ERR_ARG, "'%s' is no command; see '%s --help'", name,
+                    program.name);
+}
+
+static noe_status check_options(noe_error *err)
+{
+    report.reduces = reduces != 0;
+    report.level = level;
+    report.is_tsv = strcmp(format, "tsv") == 0;
+    if (!report.is_tsv && strcmp(format, "text") != 0)
+        return noe_fail(err, NOE_ERR_ARG, "--format: '%s' is neither text nor tsv",
+                        format);
+    if (!report.class_name)
+        return NOE_OK;
+#define XX(ID, NAME)                          \
+    if (strcmp(report.class_name, NAME) == 0) \
+        return NOE_OK;
+    NOE_CLASS_MAP(XX)
+#undef XX
+    return noe_fail(err, NOE_ERR_ARG,
+                    "--class: '%s' is not one of exact, finite, float, range",
+                    report.class_name);
+}
+
+static bool wants_colour(void)
+{
+    const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && !(no_colour && *no_colour) && term &&
+           strcmp(term, "dumb") != 0;
+}
+
+static noe_status run(const char **operands, int n_operands, call *c, noe_error *err)
+{
+    const struct command *command = NULL;
+    c->argument = n_operands > 2 ? operands[2] : NULL;
+    report.use_colour = wants_colour();
+    NOE_TRY(check_options(err));
+    NOE_TRY(find_command(operands[1], c->argument, &command, err));
+    NOE_TRY(noe_ruledb_open(operands[0], NOE_RULEDB_READ, &c->db, err));
+    return command->run(c, err);
+}
+
+static noe_status print_answer(const noe_buf *answer, noe_error *err)
+{
+    if (fwrite(noe_buf_text(answer), 1, answer->len, stdout) != answer->len ||
+        fflush(stdout) != 0)
+        return noe_fail(err, NOE_ERR_IO, "standard output: %s", strerror(errno));
+    return NOE_OK;
+}
+
+int main(int argc, char **argv)
+{
+    const char *operands[3];
+    int n_operands;
+    noe_error err = {0}, print_err = {0};
+    call c = {0};
+    noe_options_parse(&program, argc, argv, operands, &n_operands);
+    noe_status status = run(operands, n_operands, &c, &err);
+    int code = c.n_problems ? 1 : 0;
+    if (print_answer(&c.answer, &print_err) != NOE_OK)
+        code = noe_report(&program, &print_err);
+    if (status != NOE_OK)
+        code = noe_report(&program, &err);
+    noe_buf_clear(&c.answer);
+    noe_ruledb_close(c.db);
+    return code;
+}
