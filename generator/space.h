@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What is enumerated: leaves (variables and constants, with concrete shapes) and moves
+ * (an operator with concrete parameters). A space is built from the operator table: an
+ * operator without parameters is one move, one with parameters is a move for each
+ * combination of the values that the space lists for them. So a new operator whose
+ * parameters are known is enumerated without a change here.
+ *
+ * Shapes are small and, where the operators allow it, their dimensions are pairwise
+ * different, so that a number says which dimension it stems from (lift.c).
+ */
+#ifndef NOE_GENERATOR_SPACE_H
+#define NOE_GENERATOR_SPACE_H
+
+#include "core/op.h"
+
+#define NOE_SPACE_MAX_RANK   4
+#define NOE_SPACE_MAX_LEAVES 32
+#define NOE_SPACE_MAX_MOVES  96
+#define NOE_SPACE_MAX_DIM    60
+
+typedef struct noe_space_leaf {
+    char name[16];
+    noe_shape shape;
+    bool is_weight;   /* typing of conv: data and weights are kept apart */
+    bool is_constant; /* op[params](), no variable */
+    noe_op op;
+    noe_params params;
+    int group, index;                  /* variables of one group are interchangeable */
+    uint32_t cuts[NOE_SPACE_MAX_RANK]; /* bit i: may be cut in two before index i */
+} noe_space_leaf;
+
+/* A cut is one operator instance with two results, the parts before and after it. */
+typedef enum noe_move_kind {
+    NOE_MOVE_PLAIN,
+    NOE_MOVE_LOW,  /* slice: the part before a cut */
+    NOE_MOVE_HIGH, /* slice: the part from a cut on */
+} noe_move_kind;
+
+typedef struct noe_move {
+    noe_op op;
+    noe_move_kind kind;
+    int n_in;
+    noe_params params; /* of a slice: axis and step; the cut is in the e-node */
+    noe_shape only;    /* operand shape asked for; rank NOE_RANK_UNKNOWN: any */
+} noe_move;
+
+typedef struct noe_space {
+    char name[16];
+    noe_space_leaf leaves[NOE_SPACE_MAX_LEAVES];
+    int n_leaves;
+    noe_move moves[NOE_SPACE_MAX_MOVES];
+    int n_moves;
+    bool equal_shapes; /* elementwise operands have equal shapes or one is a scalar */
+    bool keep_kernels; /* pad makes kernels of 3x3 out of smaller ones, and no more */
+    int64_t odd_inner; /* matmul does not contract over this dimension; 0: any */
+    int64_t max_elements, max_dim;
+    int n_samples;
+} noe_space;
+
+/* Names of the built-in sets of spaces, "default taso ...", for the help text. */
+extern const char noe_space_names[];
+
+/* Builds the spaces that `ops` names: a set ("default", "taso"), one space ("matrix"),
+ * or operators separated by commas, which restrict the default set to these. spaces has
+ * room for NOE_SPACE_MAX. */
+#define NOE_SPACE_MAX 6
+NOE_NODISCARD noe_status noe_space_build(const char *ops, noe_space *spaces, int *n,
+                                         noe_error *err);
+
+/* Whether the move may be applied to operands of these shapes and roles; out is the
+ * result's shape. Includes the typing rules of core. */
+bool noe_move_fits(const noe_space *space, const noe_move *move, const noe_shape *a,
+                   bool a_is_weight, const noe_shape *b, bool b_is_weight,
+                   noe_shape *out);
+
+/* Parameters of the move for an operand with this shape; cut is used by slices only. */
+noe_params noe_move_params(const noe_move *move, const noe_shape *a, int64_t cut);
+
+#endif
