@@ -88,9 +88,11 @@ report foreign_headers "$(
   check_homes '(pthread|stdatomic|threads|omp)\.h' '(core/base/pool\.c|runtime/)'
 )"
 
-refuse no_printing \
-  '(^|[^A-Za-z0-9_])(v?f?printf|f?puts|f?putc|putchar|perror|exit|_exit|abort)\(' \
-  "${libraries[@]}"
+# SQL has a printf too; its formats stand in single quotes.
+report no_printing "$(
+  grep -nE '(^|[^A-Za-z0-9_])(v?f?printf|f?puts|f?putc|putchar|perror|_?exit|abort)\(' \
+    "${libraries[@]}" /dev/null | grep -v "printf('"
+)"
 refuse no_clock_no_rand \
   '(^|[^A-Za-z0-9_])(clock|clock_gettime|gettimeofday|time|s?rand|random|drand48)\(' \
   $(printf '%s\n' "${code[@]}" |
