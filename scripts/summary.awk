@@ -34,7 +34,7 @@ n_files == 2 && /^[0-9]+%: Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+$/ {
 n_files == 2 && /^PASS / { p++; lines++ }
 n_files == 2 && /^FAIL / { f++; lines++ }
 n_files == 2 && /^SKIP / { s++; lines++ }
-n_files == 2 && /^<end of output>$/ {
+n_files == 2 && /<end of output>$/ {
     if (checks)
         p = p > s ? p - s : 0
     if (verdict[entry] == "failed" && f == 0)
