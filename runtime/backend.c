@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Opening a backend by name, and what all executors ask of a graph.
+ */
+#include "runtime/backend.h"
+
+typedef noe_status open_fn(const noe_env *env, noe_backend **b, noe_error *err);
+
+static const struct {
+    const char *name;
+    open_fn *open;
+} backends[] = {
+    {"onednn", noe_onednn_open},
+    {"reference", noe_reference_open},
+};
+
+noe_status noe_backend_open(const char *name, const noe_env *env, noe_backend **b,
+                            noe_error *err)
+{
+    *b = NULL;
+    for (size_t i = 0; i < sizeof backends / sizeof backends[0]; i++) {
+        if (strcmp(backends[i].name, name) == 0)
+            return backends[i].open(env, b, err);
+    }
+    return noe_fail(err, NOE_ERR_ARG,
+                    "unknown backend '%s'; there are: onednn, reference", name);
+}
+
+int noe_executor_threads(const noe_env *env, const noe_executor_options *options)
+{
+    if (options && options->n_threads > 0)
+        return options->n_threads;
+    return env && env->n_threads > 0 ? env->n_threads : 1;
+}
+
+static noe_status check_node(const noe_graph *g, uint32_t i, noe_error *err)
+{
+    const noe_node *n = &g->nodes[i];
+    if (n->op == NOE_OP_OPAQUE)
+        return noe_fail(err, NOE_ERR_UNSUPPORTED,
+                        "node %u: an operator outside the algebra cannot be run", i);
+    if (n->types[0].dtype == NOE_F32 && noe_shape_elements(&n->types[0].shape) >= 0)
+        return NOE_OK;
+    noe_buf text = {0};
+    noe_type_print(&text, &n->types[0]);
+    noe_status s = noe_fail(err, NOE_ERR_UNSUPPORTED,
+                            "node %u: type %s cannot be run, want f32 of known shape",
+                            i, noe_buf_text(&text));
+    noe_buf_clear(&text);
+    return s;
+}
+
+noe_status noe_check_runnable(const noe_graph *g, const uint8_t *live, noe_error *err)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (live[i])
+            NOE_TRY(check_node(g, i, err));
+    }
+    return NOE_OK;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one clock of the project, and the protocol around it.
+ *
+ * One thread: the CPU time of the calling thread, which other load on the machine
+ * disturbs least. Two warm-up runs; batches of at least 0.5 ms (single reads of a short
+ * operator carry up to 10 % of overhead); the smallest of 5 batches, continued in steps
+ * of 5 up to 25 until the two smallest lie within 1 %. More threads: the CPU time of
+ * the caller would miss the workers, so wall time and the smallest of at least 50
+ * batches; on a loaded machine that is an upper bound and no more.
+ *
+ * Operators that take longer than 0.2 s get 3 batches of one run: their relative noise
+ * is small and 25 batches would cost seconds.
+ *
+ * Pairs are measured in rounds A B B A, so that a drift of the clock rate or of the
+ * load cancels to first order; the ratio of a round is robust where the ratio of two
+ * minima is not. The interval of the median comes from order statistics and assumes
+ * nothing about the distribution. Stopping as soon as the interval is narrow is safe
+ * for the width; it does not look at whether the interval contains 1.
+ */
+#include "runtime/measure.h"
+#include "core/base/rng.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BATCH_SECONDS   0.5e-3
+#define SLOW_SECONDS    0.2
+#define WARM_UP_RUNS    2
+#define BATCHES_STEP    5
+#define BATCHES_MAX     25
+#define BATCHES_SLOW    3
+#define BATCHES_WALL    50
+#define CLOSE_ENOUGH    0.01
+#define MAX_BATCH_RUNS  100000
+#define PAIR_ROUNDS_MIN 6
+#define PAIR_ROUNDS_MAX 100
+
+/* Used where the system does not tell; larger than most, so that "cold" stays cold. */
+#define DEFAULT_CACHE_BYTES ((size_t)64 << 20)
+
+typedef struct stopwatch {
+    clockid_t id;
+    const char *name;
+} stopwatch;
+
+static stopwatch watch_for(int n_threads)
+{
+    if (n_threads == 1)
+        return (stopwatch){CLOCK_THREAD_CPUTIME_ID, "thread-cpu"};
+    return (stopwatch){CLOCK_MONOTONIC, "wall"};
+}
+
+static double read_clock(const stopwatch *w)
+{
+    struct timespec t;
+    clock_gettime(w->id, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Seconds a run of one batch of n runs. */
+static noe_status time_batch(noe_executor *e, const stopwatch *w, int n,
+                             double *seconds, noe_error *err)
+{
+    double start = read_clock(w);
+    NOE_TRY(e->backend->vt->repeat(e, n, err));
+    *seconds = (read_clock(w) - start) / n;
+    return NOE_OK;
+}
+
+/* Warms up and finds the number of runs that fill a batch. */
+static noe_status find_batch(noe_executor *e, const stopwatch *w, int *n,
+                             double *estimate, noe_error *err)
+{
+    NOE_TRY(e->backend->vt->repeat(e, WARM_UP_RUNS, err));
+    *n = 1;
+    for (;;) {
+        NOE_TRY(time_batch(e, w, *n, estimate, err));
+        if (*estimate * *n >= BATCH_SECONDS || *n >= MAX_BATCH_RUNS)
+            return NOE_OK;
+        double want = *estimate > 0 ? BATCH_SECONDS / *estimate * 1.1 : *n * 10.0;
+        *n = want >= MAX_BATCH_RUNS ? MAX_BATCH_RUNS
+             : want > *n * 10.0     ? *n * 10
+             : (int)want > *n       ? (int)want
+                                    : *n + 1;
+    }
+}
+
+static void keep_smallest(noe_measure *m, double seconds)
+{
+    if (seconds < m->seconds) {
+        m->second_best = m->seconds;
+        m->seconds = seconds;
+    } else if (seconds < m->second_best) {
+        m->second_best = seconds;
+    }
+    m->n_batches++;
+}
+
+static bool is_settled(const noe_measure *m, int n_threads, bool slow)
+{
+    if (slow)
+        return m->n_batches >= BATCHES_SLOW;
+    if (n_threads > 1)
+        return m->n_batches >= BATCHES_WALL;
+    if (m->n_batches % BATCHES_STEP != 0)
+        return false;
+    return m->n_batches >= BATCHES_MAX ||
+           m->second_best - m->seconds < CLOSE_ENOUGH * m->seconds;
+}
+
+noe_status noe_measure_executor(noe_executor *e, noe_measure *measure, noe_error *err)
+{
+    stopwatch w = watch_for(e->n_threads);
+    *measure = (noe_measure){.clock = w.name};
+    if (e->n_calls == 0)
+        return NOE_OK;
+    int n = 1;
+    double estimate = 0;
+    NOE_TRY(find_batch(e, &w, &n, &estimate, err));
+    measure->seconds = measure->second_best = INFINITY;
+    while (!is_settled(measure, e->n_threads, estimate > SLOW_SECONDS)) {
+        if (noe_cancelled(e->backend->env))
+            return noe_fail(err, NOE_ERR_CANCELLED, "interrupted while measuring");
+        double seconds = 0;
+        NOE_TRY(time_batch(e, &w, n, &seconds, err));
+        keep_smallest(measure, seconds);
+    }
+    return NOE_OK;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Rank k (from 0) such that the k-th smallest and the k-th largest of n values enclose
+ * the median with probability of at least 95 %: twice the binomial tail below k is at
+ * most 5 %. Needs n >= 6. */
+static int median_rank(int n)
+{
+    double term = exp2(-n), tail = term;
+    int k = 0;
+    while (k < n / 2) {
+        term *= (double)(n - k) / (k + 1);
+        if (2 * (tail + term) > 0.05)
+            break;
+        tail += term;
+        k++;
+    }
+    return k;
+}
+
+static void summarize(const double *ratios, int n, noe_pair_measure *out)
+{
+    double sorted[PAIR_ROUNDS_MAX];
+    memcpy(sorted, ratios, (size_t)n * sizeof sorted[0]);
+    qsort(sorted, (size_t)n, sizeof sorted[0], compare_doubles);
+    int k = median_rank(n);
+    out->ratio = n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+    out->ratio_lo = sorted[k];
+    out->ratio_hi = sorted[n - 1 - k];
+    out->n_rounds = n;
+}
+
+/* One round A B B A. */
+static noe_status time_round(noe_executor *const e[2], const stopwatch *w,
+                             const int n[2], double *ratio, noe_pair_measure *out,
+                             noe_error *err)
+{
+    static const int order[4] = {0, 1, 1, 0};
+    double sum[2] = {0, 0}, best[2] = {INFINITY, INFINITY};
+    for (int i = 0; i < 4; i++) {
+        int k = order[i];
+        double seconds = 0;
+        NOE_TRY(time_batch(e[k], w, n[k], &seconds, err));
+        sum[k] += seconds;
+        best[k] = fmin(best[k], seconds);
+    }
+    out->seconds_a = fmin(out->seconds_a, best[0]);
+    out->seconds_b = fmin(out->seconds_b, best[1]);
+    *ratio = sum[1] > 0 ? sum[0] / sum[1] : 1;
+    return NOE_OK;
+}
+
+noe_status noe_time_pair(noe_executor *a, noe_executor *b, int max_rounds,
+                         noe_pair_measure *out, noe_error *err)
+{
+    if (a->n_threads != b->n_threads)
+        return noe_fail(err, NOE_ERR_ARG, "a pair with %d and %d threads", a->n_threads,
+                        b->n_threads);
+    if (max_rounds == 0 || max_rounds > PAIR_ROUNDS_MAX)
+        max_rounds = PAIR_ROUNDS_MAX;
+    if (max_rounds < PAIR_ROUNDS_MIN)
+        max_rounds = PAIR_ROUNDS_MIN;
+    noe_executor *const e[2] = {a, b};
+    stopwatch w = watch_for(a->n_threads);
+    *out = (noe_pair_measure){.seconds_a = INFINITY, .seconds_b = INFINITY};
+    out->clock = w.name;
+    int n[2];
+    for (int k = 0; k < 2; k++) {
+        double estimate = 0;
+        if (e[k]->n_calls == 0)
+            return noe_fail(err, NOE_ERR_ARG, "a graph without work has no time");
+        NOE_TRY(find_batch(e[k], &w, &n[k], &estimate, err));
+    }
+    double ratios[PAIR_ROUNDS_MAX];
+    for (int round = 0; round < max_rounds; round++) {
+        if (noe_cancelled(a->backend->env))
+            return noe_fail(err, NOE_ERR_CANCELLED, "interrupted while measuring");
+        NOE_TRY(time_round(e, &w, n, &ratios[round], out, err));
+        if (round + 1 < PAIR_ROUNDS_MIN)
+            continue;
+        summarize(ratios, round + 1, out);
+        if (out->ratio_hi - out->ratio_lo < 2 * CLOSE_ENOUGH * out->ratio)
+            break;
+    }
+    return NOE_OK;
+}
+
+size_t noe_last_level_cache_bytes(void)
+{
+    static const int names[] = {_SC_LEVEL4_CACHE_SIZE, _SC_LEVEL3_CACHE_SIZE,
+                                _SC_LEVEL2_CACHE_SIZE};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        long bytes = sysconf(names[i]);
+        if (bytes > 0)
+            return (size_t)bytes;
+    }
+    return DEFAULT_CACHE_BYTES;
+}
+
+void noe_cpu_model(char *text, size_t cap)
+{
+    snprintf(text, cap, "unknown cpu");
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    if (!f)
+        return;
+    char line[256];
+    while (fgets(line, sizeof line, f)) {
+        char *value = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !value)
+            continue;
+        value += strspn(value, ": \t");
+        value[strcspn(value, "\n")] = '\0';
+        snprintf(text, cap, "%s", value);
+        break;
+    }
+    fclose(f);
+}
+
+/* In [0.5, 1.5) with random signs: sums stay ordinary, products do not vanish. */
+void noe_fill_random(float *data, size_t n, uint64_t seed)
+{
+    noe_rng rng = noe_rng_split(seed, "timed buffer", 0);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t r = noe_rng_next(&rng);
+        float magnitude = 0.5f + (float)(r >> 40) * 0x1p-24f;
+        data[i] = r & 1 ? magnitude : -magnitude;
+    }
+}
