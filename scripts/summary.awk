@@ -4,10 +4,11 @@
 # entry), ctest's full log (what each entry printed), what scripts/lint.sh printed.
 #
 # In what an entry printed, "NN%: Checks: C, Failures: F, Errors: E" is Check's own count;
-# a "SKIP ..." line takes one of those that "passed" to the skipped. Entries that are no
-# Check suites count by lines "PASS ...", "FAIL ...", "SKIP ...". An entry without any
-# such line counts as one. An entry that ctest calls failed (a crash, a leak at the end, a
-# time-out, a missing program) has at least one failure, whatever it printed.
+# a "SKIP ..." line takes one of those that "passed" to the skipped. A Check
+# suite without tests has failed. Entries that are no Check suites count by lines
+# "PASS ...", "FAIL ...", "SKIP ...". An entry without any such line counts as one. An
+# entry that ctest calls failed (a crash, a leak at the end, a time-out, a missing
+# program) has at least one failure, whatever it printed.
 # ctest_status and lint_status are exit codes: no failure may get lost in the counting.
 
 FNR == 1 { n_files++ }
@@ -30,6 +31,8 @@ n_files == 2 && /^[0-9]+%: Checks: [0-9]+, Failures: [0-9]+, Errors: [0-9]+$/ {
     gsub(/[^0-9 ]/, "")
     p += $2 - $3 - $4
     f += $3 + $4
+    if ($2 == 0)
+        f++
 }
 n_files == 2 && /^PASS / { p++; lines++ }
 n_files == 2 && /^FAIL / { f++; lines++ }

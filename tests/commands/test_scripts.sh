@@ -109,6 +109,9 @@ entry 1 a.a Passed '100%: Checks: 5, Failures: 0, Errors: 0\n'
 counted ctest-says-no 8 0 "6 passed, 1 failed, 0 skipped" 1
 counted lint-says-no 0 1 "6 passed, 1 failed, 0 skipped" 1
 start
+entry 1 a.a Passed '100%: Checks: 0, Failures: 0, Errors: 0\n'
+counted empty-suite 0 0 "1 passed, 1 failed, 0 skipped" 1
+start
 : >"$work/lint"
 counted nothing-ran 0 0 "0 passed, 1 failed, 0 skipped" 1
 exit $failed
