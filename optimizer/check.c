@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "optimizer/check.h"
+#include "core/base/rng.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct runner {
+    noe_backend *backend;
+    const noe_cut *cut;
+    const noe_check_options *options;
+    noe_executor *executor[2]; /* of the original, of the result */
+    float **inputs;
+    int64_t *input_elements;
+    uint32_t n_inputs;
+    float **outputs[2];
+    int64_t *output_elements;
+    noe_check_report *report;
+} runner;
+
+static void fill_input(float *x, int64_t n, int style, noe_rng *rng)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double v = noe_rng_normal(rng);
+        if (style == 1)
+            v = noe_rng_below(rng, 2) ? v * 100 : 0;
+        else if (style == 2)
+            v = fabs(v) * 0.1;
+        x[i] = (float)v;
+    }
+}
+
+static void make_inputs(runner *r, uint64_t seed, int run)
+{
+    for (uint32_t i = 0; i < r->n_inputs; i++) {
+        noe_rng rng =
+            noe_rng_split(seed, "check input", ((uint64_t)run << 32) | (uint64_t)i);
+        fill_input(r->inputs[i], r->input_elements[i], run % 3, &rng);
+    }
+}
+
+static double magnitude(const float *x, int64_t n)
+{
+    double largest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (isfinite(x[i]))
+            largest = fmax(largest, fabs((double)x[i]));
+    }
+    return largest;
+}
+
+static bool same_kind(float a, float b)
+{
+    return isnan(a) == isnan(b) && isinf(a) == isinf(b) &&
+           (!isinf(a) || signbit(a) == signbit(b));
+}
+
+static noe_status differ(const runner *r, uint32_t output, int64_t at, float want,
+                         float got, double scale, noe_error *err)
+{
+    return noe_fail(err, NOE_ERR_MISMATCH,
+                    "%s, element %lld: %.9g became %.9g (largest magnitude %.9g, "
+                    "tolerance %g + %g of it)",
+                    r->cut->labels[output], (long long)at, (double)want, (double)got,
+                    scale, r->options->atol, r->options->rtol);
+}
+
+static noe_status compare_output(runner *r, uint32_t output, noe_error *err)
+{
+    const float *want = r->outputs[0][output], *got = r->outputs[1][output];
+    int64_t n = r->output_elements[output];
+    double scale = magnitude(want, n);
+    double tolerance = r->options->atol + r->options->rtol * scale;
+    for (int64_t i = 0; i < n; i++) {
+        if (!same_kind(want[i], got[i]))
+            return differ(r, output, i, want[i], got[i], scale, err);
+        if (!isfinite(want[i]))
+            continue;
+        double diff = fabs((double)got[i] - (double)want[i]);
+        if (diff > tolerance)
+            return differ(r, output, i, want[i], got[i], scale, err);
+        r->report->max_abs = fmax(r->report->max_abs, diff);
+        if (scale > 0 && diff / scale > r->report->max_rel) {
+            r->report->max_rel = diff / scale;
+            snprintf(r->report->worst, sizeof r->report->worst, "%s",
+                     r->cut->labels[output]);
+        }
+    }
+    return NOE_OK;
+}
+
+static noe_status run_once(runner *r, uint64_t seed, int run, noe_error *err)
+{
+    make_inputs(r, seed, run);
+    for (int side = 0; side < 2; side++)
+        NOE_TRY(r->backend->vt->run(r->executor[side], (const float *const *)r->inputs,
+                                    r->outputs[side], err));
+    for (uint32_t i = 0; i < r->cut->n_outputs; i++)
+        NOE_TRY(compare_output(r, i, err));
+    return NOE_OK;
+}
+
+static float *new_tensor(const noe_type *t, int64_t *elements)
+{
+    *elements = noe_shape_elements(&t->shape);
+    NOE_ASSERT(t->dtype == NOE_F32 && *elements >= 0);
+    return noe_calloc((size_t)*elements + 1, sizeof(float));
+}
+
+static void make_buffers(runner *r)
+{
+    const noe_graph *g = r->cut->original;
+    r->inputs = noe_calloc(g->n_nodes + 1, sizeof *r->inputs);
+    r->input_elements = noe_calloc(g->n_nodes + 1, sizeof *r->input_elements);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (g->nodes[i].op != NOE_OP_INPUT)
+            continue;
+        r->inputs[r->n_inputs] =
+            new_tensor(g->nodes[i].types, &r->input_elements[r->n_inputs]);
+        r->n_inputs++;
+    }
+    r->output_elements = noe_calloc(g->n_outputs + 1, sizeof *r->output_elements);
+    for (int side = 0; side < 2; side++) {
+        r->outputs[side] = noe_calloc(g->n_outputs + 1, sizeof *r->outputs[side]);
+        for (uint32_t i = 0; i < g->n_outputs; i++)
+            r->outputs[side][i] = new_tensor(noe_graph_type(g, g->outputs[i].ref),
+                                             &r->output_elements[i]);
+    }
+}
+
+static void clear_runner(runner *r)
+{
+    for (uint32_t i = 0; i < r->n_inputs; i++)
+        free(r->inputs[i]);
+    for (int side = 0; side < 2; side++) {
+        for (uint32_t i = 0; r->outputs[side] && i < r->cut->n_outputs; i++)
+            free(r->outputs[side][i]);
+        free(r->outputs[side]);
+        if (r->executor[side])
+            r->backend->vt->release(r->executor[side]);
+    }
+    free(r->inputs);
+    free(r->input_elements);
+    free(r->output_elements);
+}
+
+static noe_status prepare(runner *r, noe_error *err)
+{
+    noe_executor_options options = {.n_threads = r->backend->env->n_threads};
+    NOE_TRY(r->backend->vt->prepare(r->backend, r->cut->original, &options,
+                                    &r->executor[0], err));
+    NOE_TRY(r->backend->vt->prepare(r->backend, r->cut->result, &options,
+                                    &r->executor[1], err));
+    make_buffers(r);
+    return NOE_OK;
+}
+
+noe_status noe_check_run(noe_backend *backend, const noe_cut *cut, uint64_t seed,
+                         const noe_check_options *options, noe_check_report *report,
+                         noe_error *err)
+{
+    runner r = {.backend = backend, .cut = cut, .options = options, .report = report};
+    *report =
+        (noe_check_report){.n_inputs = options->n_inputs, .n_outputs = cut->n_outputs};
+    if (options->n_inputs <= 0 || cut->n_outputs == 0)
+        return NOE_OK;
+    noe_status status = prepare(&r, err);
+    for (int i = 0; i < options->n_inputs && status == NOE_OK; i++) {
+        noe_progress(backend->env, "checking: input %d of %d", i + 1,
+                     options->n_inputs);
+        status = run_once(&r, seed, i, err);
+    }
+    clear_runner(&r);
+    return status;
+}

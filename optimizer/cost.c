@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "optimizer/cost.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* An unmeasured kernel counts as this fraction of its estimate when a graph is judged
+ * not worth measuring: the roofline is within a factor of 4 for the kernels that
+ * matter. */
+#define OPTIMISM 0.25
+
+/* Sums of the same kernels in another order differ by rounding only. */
+#define SAME_SECONDS 1e-9
+
+void noe_costs_init(noe_costs *c, noe_cost_model *model)
+{
+    *c = (noe_costs){.model = model, .size = 1024};
+    c->table = noe_calloc(c->size, sizeof *c->table);
+}
+
+void noe_costs_clear(noe_costs *c)
+{
+    noe_kernels_clear(&c->kernels);
+    free(c->table);
+    free(c->of_kernel);
+    *c = (noe_costs){0};
+}
+
+static noe_cost_entry *find_slot(const noe_costs *c, uint64_t key)
+{
+    uint32_t i = (uint32_t)key & (c->size - 1);
+    while (c->table[i].key && c->table[i].key != key)
+        i = (i + 1) & (c->size - 1);
+    return &c->table[i];
+}
+
+static void grow(noe_costs *c)
+{
+    noe_cost_entry *old = c->table;
+    uint32_t n = c->size;
+    c->size *= 2;
+    c->table = noe_calloc(c->size, sizeof *c->table);
+    for (uint32_t i = 0; i < n; i++) {
+        if (old[i].key)
+            *find_slot(c, old[i].key) = old[i];
+    }
+    free(old);
+}
+
+static noe_cost_entry *entry_of(noe_costs *c, uint32_t kernel)
+{
+    uint64_t key = noe_kernel_key(&c->kernels, kernel) | 1;
+    noe_cost_entry *e = find_slot(c, key);
+    if (e->key)
+        return e;
+    double guess =
+        c->model->estimate ? c->model->estimate(c->model, &c->kernels, kernel) : 0;
+    *e = (noe_cost_entry){key, guess, -1};
+    c->n++;
+    return e;
+}
+
+/* Room for the kernels of one graph up front: entries must not move while in use. */
+static void reserve(noe_costs *c, uint32_t n_kernels)
+{
+    while ((c->n + n_kernels) * 2 > c->size)
+        grow(c);
+    if (c->cap_of_kernel < n_kernels) {
+        c->cap_of_kernel = n_kernels * 2;
+        c->of_kernel =
+            noe_realloc(c->of_kernel, c->cap_of_kernel * sizeof *c->of_kernel);
+    }
+}
+
+static double known_or_hoped(const noe_cost_entry *e)
+{
+    return e->seconds >= 0 ? e->seconds : e->guess * OPTIMISM;
+}
+
+/* Measures what is unknown, in order; *bound falls short of the truth by what is still
+ * unknown, and measuring ends once it exceeds limit. */
+static noe_status measure_unknown(noe_costs *c, double limit, double *bound,
+                                  noe_error *err)
+{
+    for (uint32_t i = 0; i < c->kernels.n && *bound <= limit; i++) {
+        noe_cost_entry *e = c->of_kernel[i];
+        if (e->seconds >= 0)
+            continue;
+        double seconds;
+        NOE_TRY(c->model->measure(c->model, &c->kernels, i, &seconds, err));
+        NOE_ASSERT(seconds >= 0);
+        c->n_measured++;
+        *bound = 0;
+        e->seconds = seconds;
+        for (uint32_t j = 0; j < c->kernels.n; j++)
+            *bound += known_or_hoped(c->of_kernel[j]);
+    }
+    return NOE_OK;
+}
+
+noe_status noe_costs_graph(noe_costs *c, const noe_graph *g, double limit,
+                           noe_cost *cost, noe_error *err)
+{
+    noe_kernels_find(&c->kernels, g);
+    reserve(c, c->kernels.n);
+    double bound = 0;
+    for (uint32_t i = 0; i < c->kernels.n; i++) {
+        c->of_kernel[i] = entry_of(c, i);
+        bound += known_or_hoped(c->of_kernel[i]);
+    }
+    c->n_asked++;
+    if (bound <= limit)
+        NOE_TRY(measure_unknown(c, limit, &bound, err));
+    *cost = (noe_cost){.seconds = bound,
+                       .n_operators = noe_count_operators(g, c->kernels.live),
+                       .weight_bytes = noe_weight_bytes(g, c->kernels.live),
+                       .exact = true};
+    for (uint32_t i = 0; i < c->kernels.n; i++)
+        cost->exact &= c->of_kernel[i]->seconds >= 0;
+    return NOE_OK;
+}
+
+bool noe_cost_less(const noe_cost *a, const noe_cost *b)
+{
+    double margin = SAME_SECONDS * fmax(fabs(a->seconds), fabs(b->seconds));
+    if (isinf(a->seconds) || isinf(b->seconds))
+        return a->seconds < b->seconds;
+    if (fabs(a->seconds - b->seconds) > margin)
+        return a->seconds < b->seconds;
+    if (a->n_operators != b->n_operators)
+        return a->n_operators < b->n_operators;
+    return a->weight_bytes < b->weight_bytes;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Costs of graphs: the sum over kernels of what a cost model says.
+ *
+ * A model has two voices. `measure` is the truth the search goes by and may be slow (a
+ * measurement takes milliseconds); `estimate` is an analytic guess. The table asks for
+ * the truth only where it can matter: a graph whose kernels, with the unknown ones at a
+ * fraction of their estimate, already exceed the limit is not worth measuring. What is
+ * measured therefore depends on the graphs, the rules and the measured values only, not
+ * on what an earlier run left in a cost database: same costs, same decisions.
+ */
+#ifndef NOE_OPTIMIZER_COST_H
+#define NOE_OPTIMIZER_COST_H
+
+#include "core/base/env.h"
+#include "core/graph.h"
+#include "optimizer/kernel.h"
+
+typedef struct noe_cost_model noe_cost_model;
+struct noe_cost_model {
+    /* Seconds of kernel number i of k. INFINITY where it cannot be run. */
+    noe_status (*measure)(noe_cost_model *m, noe_kernels *k, uint32_t i,
+                          double *seconds, noe_error *err);
+    /* A guess of the same; NULL: everything is measured. */
+    double (*estimate)(const noe_cost_model *m, noe_kernels *k, uint32_t i);
+    void (*close)(noe_cost_model *m); /* may be NULL */
+};
+
+typedef struct noe_cost_entry {
+    uint64_t key; /* 0: free slot */
+    double guess;
+    double seconds; /* negative: not measured yet */
+} noe_cost_entry;
+
+/* Costs by kernel, for one run. */
+typedef struct noe_costs {
+    noe_cost_model *model; /* not owned */
+    noe_kernels kernels;
+    noe_cost_entry *table;
+    uint32_t size, n;
+    noe_cost_entry **of_kernel; /* entries of the graph at hand */
+    uint32_t cap_of_kernel;
+    uint64_t n_measured, n_asked;
+} noe_costs;
+
+/* Cost of a graph; ordered by seconds, then by what else makes a graph worse. */
+typedef struct noe_cost {
+    double seconds;
+    uint32_t n_operators;  /* run-time nodes of the algebra */
+    uint64_t weight_bytes; /* what the model carries */
+    bool exact;            /* false: a lower bound beyond the limit asked for */
+} noe_cost;
+
+void noe_costs_init(noe_costs *c, noe_cost_model *model);
+void noe_costs_clear(noe_costs *c);
+/* Cost of g. Once it is certain to exceed limit, *cost is a bound and exact is false.
+ */
+NOE_NODISCARD noe_status noe_costs_graph(noe_costs *c, const noe_graph *g, double limit,
+                                         noe_cost *cost, noe_error *err);
+/* Is a better than b? Seconds within a billionth are equal. */
+bool noe_cost_less(const noe_cost *a, const noe_cost *b);
+
+#endif

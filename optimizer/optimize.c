@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "optimizer/optimize.h"
+#include <math.h>
+#include <stdlib.h>
+
+#define MIN_GROWTH      (UINT64_C(1) << 20)
+#define GROWTH_PER_CENT 10
+
+uint64_t noe_default_growth(const noe_graph *g)
+{
+    uint8_t *live = noe_malloc(g->n_nodes + 1);
+    noe_graph_mark_live(g, live);
+    uint64_t share = noe_weight_bytes(g, live) / 100 * GROWTH_PER_CENT;
+    free(live);
+    return share > MIN_GROWTH ? share : MIN_GROWTH;
+}
+
+/* Definitions out, rules, definitions in again. *folded is NULL if no rule gained. */
+static noe_status find_better(const noe_env *env, const noe_graph *g,
+                              const noe_rule_set *rules, noe_costs *costs,
+                              const noe_optimize_options *options,
+                              noe_search_result *search, noe_graph **folded,
+                              noe_error *err)
+{
+    noe_graph *core;
+    *folded = NULL;
+    NOE_TRY(noe_graph_expand(g, &core, err));
+    noe_status status =
+        noe_search(env, core, rules, costs, &options->search, search, err);
+    noe_graph_free(core);
+    if (status != NOE_OK || search->n_path == 0)
+        return status;
+    return noe_graph_fold(search->graph, options->origin_op, options->origin_ctx,
+                          folded, err);
+}
+
+/* Integer nodes of the algebra are compared as nodes, not by value: in a form that
+ * folding cannot change. */
+static bool has_other_types(const noe_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (g->nodes[i].op < NOE_OP_COUNT && g->nodes[i].types[0].dtype != NOE_F32)
+            return true;
+    }
+    return false;
+}
+
+static noe_status make_cut(const noe_graph *g, const noe_graph *folded, noe_cut *cut,
+                           noe_error *err)
+{
+    noe_graph *a, *b;
+    if (!has_other_types(g))
+        return noe_cut_pair(g, folded, cut, err);
+    NOE_TRY(noe_graph_expand(g, &a, err));
+    noe_status status = noe_graph_expand(folded, &b, err);
+    if (status == NOE_OK) {
+        status = noe_cut_pair(a, b, cut, err);
+        noe_graph_free(b);
+    }
+    noe_graph_free(a);
+    return status;
+}
+
+static noe_status check_and_time(const noe_graph *g, noe_graph *folded,
+                                 noe_backend *backend,
+                                 const noe_optimize_options *options,
+                                 noe_optimize_result *r, noe_error *err)
+{
+    noe_cut cut;
+    double start = noe_wall_seconds();
+    NOE_TRY(make_cut(g, folded, &cut, err));
+    noe_status status =
+        noe_check_run(backend, &cut, options->seed, &options->check, &r->check, err);
+    r->check_seconds = noe_wall_seconds() - start;
+    start = noe_wall_seconds();
+    if (status == NOE_OK && options->time_whole)
+        status = noe_trial_run(backend, &cut, &r->trial, err);
+    r->trial_seconds = noe_wall_seconds() - start;
+    noe_cut_clear(&cut);
+    return status;
+}
+
+static noe_status decide(const noe_graph *g, noe_graph *folded, noe_costs *costs,
+                         noe_backend *backend, const noe_optimize_options *options,
+                         noe_optimize_result *r, noe_error *err)
+{
+    NOE_TRY(noe_costs_graph(costs, folded, INFINITY, &r->after, err));
+    if (!noe_cost_less(&r->after, &r->before))
+        return NOE_OK;
+    if (backend)
+        NOE_TRY(check_and_time(g, folded, backend, options, r, err));
+    r->decision =
+        r->trial.done && !r->trial.faster ? NOE_DECISION_NO_SPEED : NOE_DECISION_BETTER;
+    return NOE_OK;
+}
+
+noe_status noe_optimize(const noe_env *env, const noe_graph *g,
+                        const noe_rule_set *rules, noe_costs *costs,
+                        noe_backend *backend, const noe_optimize_options *options,
+                        noe_optimize_result *r, noe_error *err)
+{
+    noe_graph *folded;
+    double start = noe_wall_seconds();
+    *r = (noe_optimize_result){.graph = g, .decision = NOE_DECISION_NO_GAIN};
+    NOE_TRY(noe_costs_graph(costs, g, INFINITY, &r->before, err));
+    r->after = r->before;
+    NOE_TRY(find_better(env, g, rules, costs, options, &r->search, &folded, err));
+    r->search_seconds = noe_wall_seconds() - start;
+    if (!folded)
+        return NOE_OK;
+    noe_status status = decide(g, folded, costs, backend, options, r, err);
+    if (status == NOE_OK && r->decision == NOE_DECISION_BETTER)
+        r->graph = r->owned = folded;
+    else
+        noe_graph_free(folded);
+    return status;
+}
+
+void noe_optimize_result_clear(noe_optimize_result *r)
+{
+    noe_search_result_clear(&r->search);
+    noe_graph_free(r->owned);
+    *r = (noe_optimize_result){0};
+}

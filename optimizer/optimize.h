@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The pipeline on graphs: expand definitions, search, fold normal forms, and, on a
+ * device, check and time. main.c reads and writes around it.
+ */
+#ifndef NOE_OPTIMIZER_OPTIMIZE_H
+#define NOE_OPTIMIZER_OPTIMIZE_H
+
+#include "core/definition.h"
+#include "optimizer/check.h"
+#include "optimizer/search.h"
+#include "optimizer/trial.h"
+
+typedef enum noe_decision {
+    NOE_DECISION_BETTER,   /* the result is cheaper, right and (if timed) faster */
+    NOE_DECISION_NO_GAIN,  /* the search found nothing cheaper */
+    NOE_DECISION_NO_SPEED, /* cheaper by the sum of its kernels, not faster as a whole
+                            */
+} noe_decision;
+
+typedef struct noe_optimize_options {
+    noe_search_options search;
+    noe_check_options check;
+    uint64_t seed;
+    bool time_whole; /* compare the whole graphs on the device */
+    noe_origin_op_fn *origin_op;
+    void *origin_ctx;
+} noe_optimize_options;
+
+typedef struct noe_optimize_result {
+    const noe_graph *graph; /* what to write: the input itself, or owned */
+    noe_graph *owned;
+    noe_decision decision;
+    noe_search_result search;
+    noe_cost before, after; /* of input and result, in normal forms */
+    noe_check_report check;
+    noe_trial trial;
+    double search_seconds, check_seconds, trial_seconds;
+} noe_optimize_result;
+
+/* backend may be NULL: then nothing is checked or timed. Fails with NOE_ERR_MISMATCH if
+ * the result does not compute what g does. */
+NOE_NODISCARD noe_status noe_optimize(const noe_env *env, const noe_graph *g,
+                                      const noe_rule_set *rules, noe_costs *costs,
+                                      noe_backend *backend,
+                                      const noe_optimize_options *options,
+                                      noe_optimize_result *result, noe_error *err);
+void noe_optimize_result_clear(noe_optimize_result *result);
+
+/* Largest growth of the weights that is allowed unless the user says otherwise. */
+uint64_t noe_default_growth(const noe_graph *g);
+
+#endif

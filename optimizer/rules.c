@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "optimizer/rules.h"
+#include <stdlib.h>
+
+void noe_rule_set_clear(noe_rule_set *s)
+{
+    for (int i = 0; i < s->n; i++) {
+        free(s->rules[i]->text);
+        free(s->rules[i]);
+    }
+    free(s->rules);
+    free(s->by_op);
+    *s = (noe_rule_set){0};
+}
+
+static bool same_params(const noe_pattern_node *a, const noe_pattern_node *b)
+{
+    /* Both sides share one term array in which equal terms need not be one term; a
+     * difference that is none only keeps a useless rule. */
+    return memcmp(a->params, b->params, sizeof a->params) == 0;
+}
+
+/* Are pattern nodes a and b equal up to the order of commutative operands? Recursion is
+ * over one small pattern. */
+static bool equal_up_to_order(const noe_rule *r, uint16_t a, uint16_t b)
+{
+    const noe_pattern_node *x = &r->nodes[a], *y = &r->nodes[b];
+    if (a == b)
+        return true;
+    if (x->is_var || y->is_var)
+        return x->is_var && y->is_var && x->var == y->var;
+    if (x->op != y->op || x->n_inputs != y->n_inputs || !same_params(x, y))
+        return false;
+    bool same = true;
+    for (int i = 0; i < x->n_inputs && same; i++)
+        same = equal_up_to_order(r, x->inputs[i], y->inputs[i]);
+    if (same || !noe_op_has(x->op, NOE_TRAIT_COMMUTATIVE))
+        return same;
+    return equal_up_to_order(r, x->inputs[0], y->inputs[1]) &&
+           equal_up_to_order(r, x->inputs[1], y->inputs[0]);
+}
+
+static bool does_something(const noe_rule *r)
+{
+    for (int i = 0; i < r->n_roots; i++) {
+        if (!equal_up_to_order(r, r->lhs[i], r->rhs[i]))
+            return true;
+    }
+    return false;
+}
+
+static uint64_t left_operators(const noe_rule *r)
+{
+    uint64_t mask = 0;
+    for (int i = 0; i < r->n_roots; i++)
+        mask |= UINT64_C(1) << r->lhs[i];
+    for (int i = r->n_nodes; i-- > 0;) {
+        const noe_pattern_node *n = &r->nodes[i];
+        for (int k = 0; (mask >> i & 1) && !n->is_var && k < n->n_inputs; k++)
+            mask |= UINT64_C(1) << n->inputs[k];
+    }
+    for (int i = 0; i < r->n_nodes; i++) {
+        if (r->nodes[i].is_var)
+            mask &= ~(UINT64_C(1) << i);
+    }
+    return mask;
+}
+
+static bool is_known(const noe_rule_set *s, const char *text)
+{
+    for (int i = 0; i < s->n; i++) {
+        if (strcmp(s->rules[i]->text, text) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_direction(noe_rule_set *s, const char *id, const noe_rule *rule,
+                          bool reversed, noe_numeric_class numeric)
+{
+    noe_buf text = {0};
+    if (!noe_rule_is_directed(rule) || !does_something(rule))
+        return;
+    noe_rule_print(&text, rule);
+    if (is_known(s, noe_buf_text(&text))) {
+        noe_buf_clear(&text);
+        return;
+    }
+    noe_usable_rule *u = noe_calloc(1, sizeof *u);
+    memcpy(u->id, id, strnlen(id, NOE_HASH_HEX_LEN));
+    u->text = text.text;
+    u->reversed = reversed;
+    u->numeric = numeric;
+    u->rule = *rule;
+    u->lhs_ops = left_operators(rule);
+    NOE_PUSH(s->rules, s->n, s->cap, u);
+}
+
+noe_status noe_rule_set_add(noe_rule_set *s, const char *id, const char *text,
+                            noe_numeric_class numeric, noe_error *err)
+{
+    _Static_assert(NOE_RULE_MAX_NODES <= 64, "lhs_ops has one bit a pattern node");
+    noe_rule *rule = noe_malloc(sizeof *rule);
+    noe_status status = noe_rule_parse(text, SIZE_MAX, rule, err);
+    if (status == NOE_OK) {
+        add_direction(s, id, rule, false, numeric);
+        *rule = noe_rule_reversed(rule);
+        add_direction(s, id, rule, true, numeric);
+        s->n_rows++;
+    } else {
+        noe_error_prefix(err, "rule %s: ", id);
+    }
+    free(rule);
+    return status;
+}
+
+void noe_rule_set_freeze(noe_rule_set *s)
+{
+    free(s->by_op);
+    s->by_op = noe_malloc((size_t)s->n * sizeof *s->by_op + 1);
+    int at = 0;
+    for (int op = 0; op < NOE_OP_COUNT; op++) {
+        s->first[op] = at;
+        for (int i = 0; i < s->n; i++) {
+            const noe_rule *r = &s->rules[i]->rule;
+            if ((int)r->nodes[r->lhs[0]].op == op)
+                s->by_op[at++] = i;
+        }
+    }
+    s->first[NOE_OP_COUNT] = at;
+}
+
+typedef struct loader {
+    noe_rule_set *set;
+    noe_numeric_class max_class;
+} loader;
+
+static noe_status load_row(void *ctx, const noe_rule_row *row, noe_error *err)
+{
+    loader *l = ctx;
+    if (row->numeric > l->max_class)
+        return NOE_OK;
+    return noe_rule_set_add(l->set, row->id, row->text, row->numeric, err);
+}
+
+noe_status noe_rule_set_load(noe_rule_set *s, const char *path,
+                             noe_numeric_class max_class, noe_error *err)
+{
+    noe_ruledb *db;
+    loader l = {s, max_class};
+    NOE_TRY(noe_ruledb_open(path, NOE_RULEDB_READ, &db, err));
+    noe_status status =
+        noe_ruledb_each_rule(db, noe_op_table_hash(), load_row, &l, err);
+    noe_ruledb_close(db);
+    if (status != NOE_OK)
+        noe_error_prefix(err, "%s: ", path);
+    noe_rule_set_freeze(s);
+    return status;
+}

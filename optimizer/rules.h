@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rules that a run may use, in the direction in which it may use them. All of them
+ * come from the database (or, in tests, from text); the optimizer knows none by heart.
+ */
+#ifndef NOE_OPTIMIZER_RULES_H
+#define NOE_OPTIMIZER_RULES_H
+
+#include "core/match.h"
+#include "ruledb/ruledb.h"
+
+/* One rule in one direction. */
+typedef struct noe_usable_rule {
+    char id[NOE_HASH_HEX_LEN + 1]; /* of the database's row */
+    char *text;                    /* as it is used, left to right */
+    bool reversed;                 /* right to left of the row */
+    noe_numeric_class numeric;
+    uint64_t lhs_ops; /* bit i: pattern node i is an operator of the left side */
+    noe_rule rule;
+} noe_usable_rule;
+
+typedef struct noe_rule_set {
+    noe_usable_rule **rules;
+    int n, cap;
+    /* Rules by the operator of their first root: by_op[first[op]..first[op + 1]). */
+    int *by_op;
+    int first[NOE_OP_COUNT + 1];
+    int n_rows; /* rows of the database that were considered */
+} noe_rule_set;
+
+/* Zero-initialised is empty. */
+void noe_rule_set_clear(noe_rule_set *s);
+/* Adds a proved rule in each direction that can be used: the left side is no variable,
+ * binds all that the right side needs, and the direction does more than swap operands
+ * of commutative operators (the matcher does that by itself). */
+NOE_NODISCARD noe_status noe_rule_set_add(noe_rule_set *s, const char *id,
+                                          const char *text, noe_numeric_class numeric,
+                                          noe_error *err);
+/* Builds the index; to be called once all are in. */
+void noe_rule_set_freeze(noe_rule_set *s);
+/* All of the above for the rules of a database whose class is at most max_class. */
+NOE_NODISCARD noe_status noe_rule_set_load(noe_rule_set *s, const char *path,
+                                           noe_numeric_class max_class, noe_error *err);
+
+#endif

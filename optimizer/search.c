@@ -1,0 +1,554 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "optimizer/search.h"
+#include "optimizer/rewrite.h"
+#include "optimizer/search_state.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* Edges around what a path changed in which a graph is matched. Two reach the siblings
+ * of a changed node: operators that share an input with it. */
+#define NEAR_EDGES 2
+
+/* A graph may have this many times the input's operators: rules that add operators
+ * without cost must not run away. */
+#define MAX_OPERATOR_FACTOR 2
+#define MAX_OPERATOR_EXTRA  16
+
+typedef struct search {
+    const noe_env *env;
+    const noe_rule_set *rules;
+    noe_costs *costs;
+    const noe_search_options *options;
+    noe_search_result *result;
+    noe_frontier frontier;
+    double deadline;
+    uint32_t max_operators;
+    uint64_t max_weight_bytes;
+    uint32_t best; /* state */
+    noe_error *err;
+    noe_status status; /* of what happens inside match callbacks */
+} search;
+
+/* ---- matches of one graph ---- */
+
+/* Returns false to stop. */
+typedef bool site_fn(void *ctx, const noe_site *site, const noe_match *match);
+
+typedef struct visit {
+    search *s;
+    const noe_graph *g;
+    const uint8_t *near; /* NULL: everywhere */
+    noe_site site;
+    site_fn *fn;
+    void *ctx;
+    bool stopped;
+} visit;
+
+static bool must_stop(search *s)
+{
+    noe_search_result *r = s->result;
+    r->interrupted = r->interrupted || noe_cancelled(s->env);
+    if (s->deadline > 0 && noe_wall_seconds() > s->deadline)
+        r->out_of_time = true;
+    return r->interrupted || r->out_of_time || s->status != NOE_OK;
+}
+
+static bool is_near(const visit *v, const noe_match *match)
+{
+    uint64_t ops = v->s->rules->rules[v->site.rule]->lhs_ops;
+    for (int i = 0; ops >> i; i++) {
+        if ((ops >> i & 1) && v->near[match->image[i]])
+            return true;
+        if (i == 63)
+            break;
+    }
+    return false;
+}
+
+/* Weight-only values are computed once whatever they look like: no use rewriting them.
+ */
+static bool rewrites_weights(const visit *v, const noe_match *match)
+{
+    int n_roots = v->s->rules->rules[v->site.rule]->rule.n_roots;
+    for (int i = 0; i < n_roots; i++) {
+        if (v->g->nodes[match->root[i].node].is_weight)
+            return true;
+    }
+    return false;
+}
+
+static bool on_match(void *ctx, const noe_match *match)
+{
+    visit *v = ctx;
+    v->site.nth++;
+    if (rewrites_weights(v, match) || (v->near && !is_near(v, match)))
+        return true;
+    v->stopped = !v->fn(v->ctx, &v->site, match);
+    return !v->stopped;
+}
+
+/* Calls fn for each match in g, by node, then rule, then order of the matcher. */
+static void each_match(search *s, const noe_graph *g, const uint8_t *near, site_fn *fn,
+                       void *ctx)
+{
+    visit v = {.s = s, .g = g, .near = near, .fn = fn, .ctx = ctx};
+    for (uint32_t node = 0; node < g->n_nodes && !v.stopped; node++) {
+        noe_op op = g->nodes[node].op;
+        if (op >= NOE_OP_COUNT || g->nodes[node].is_weight)
+            continue;
+        for (int i = s->rules->first[op]; i < s->rules->first[op + 1]; i++) {
+            v.site = (noe_site){s->rules->by_op[i], node, UINT32_MAX};
+            noe_rule_match(&s->rules->rules[v.site.rule]->rule, g, node, on_match, &v);
+            if (v.stopped)
+                break;
+        }
+    }
+}
+
+typedef struct recall {
+    uint32_t nth, left;
+    noe_match *match;
+    bool found;
+} recall;
+
+static bool on_recall(void *ctx, const noe_match *match)
+{
+    recall *r = ctx;
+    if (r->left-- > 0)
+        return true;
+    *r->match = *match;
+    r->found = true;
+    return false;
+}
+
+/* The match that a site names. */
+static void find_match(const search *s, const noe_graph *g, const noe_site *site,
+                       noe_match *match)
+{
+    recall r = {site->nth, site->nth, match, false};
+    noe_rule_match(&s->rules->rules[site->rule]->rule, g, site->node, on_recall, &r);
+    NOE_ASSERT(r.found); /* matching is deterministic */
+}
+
+/* ---- judging a rewritten graph ---- */
+
+static bool is_allowed(const search *s, const noe_cost *cost)
+{
+    return cost->n_operators <= s->max_operators &&
+           cost->weight_bytes <= s->max_weight_bytes;
+}
+
+/* Applies one match with the rewriter. *out is NULL where the rule does not fit after
+ * all or changes nothing. */
+static noe_status try_match(search *s, noe_rewriter *r, const noe_site *site,
+                            const noe_match *match, noe_graph **out)
+{
+    bool changes;
+    *out = NULL;
+    if (noe_rewriter_add(r, &s->rules->rules[site->rule]->rule, match, &changes,
+                         NULL) != NOE_OK ||
+        !changes)
+        return NOE_OK;
+    s->result->n_candidates++;
+    /* A consumer that refuses its new operand cannot happen (types are equal). */
+    return noe_rewriter_finish(r, NULL, out, NULL, s->err);
+}
+
+/* ---- sweeps ---- */
+
+typedef struct gain {
+    noe_cost cost; /* of the graph with this match applied alone */
+    noe_site site;
+    uint32_t order;
+} gain;
+
+typedef struct sweep {
+    search *s;
+    const noe_graph *g;
+    noe_cost now;
+    noe_rewriter rewriter;
+    gain *gains;
+    uint32_t n_gains, cap_gains;
+} sweep;
+
+static bool judge_alone(void *ctx, const noe_site *site, const noe_match *match)
+{
+    sweep *w = ctx;
+    search *s = w->s;
+    noe_graph *out;
+    if (must_stop(s))
+        return false;
+    s->status = try_match(s, &w->rewriter, site, match, &out);
+    if (s->status != NOE_OK || !out)
+        return s->status == NOE_OK;
+    gain found = {.site = *site, .order = w->n_gains};
+    s->status = noe_costs_graph(s->costs, out, w->now.seconds, &found.cost, s->err);
+    if (s->status == NOE_OK && found.cost.exact && is_allowed(s, &found.cost) &&
+        noe_cost_less(&found.cost, &w->now))
+        NOE_PUSH(w->gains, w->n_gains, w->cap_gains, found);
+    noe_graph_free(out);
+    return s->status == NOE_OK;
+}
+
+static int by_gain(const void *a, const void *b)
+{
+    const gain *x = a, *y = b;
+    if (x->cost.seconds != y->cost.seconds)
+        return x->cost.seconds < y->cost.seconds ? -1 : 1;
+    if (x->cost.n_operators != y->cost.n_operators)
+        return x->cost.n_operators < y->cost.n_operators ? -1 : 1;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Claims the nodes that a match takes away or reads through; false if one is taken. */
+static bool claim(const sweep *w, const noe_site *site, const noe_match *match,
+                  uint8_t *taken)
+{
+    const noe_usable_rule *u = w->s->rules->rules[site->rule];
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < u->rule.n_nodes; i++) {
+            if (!(u->lhs_ops >> i & 1) || w->g->nodes[match->image[i]].is_weight)
+                continue;
+            if (pass == 0 && taken[match->image[i]])
+                return false;
+            taken[match->image[i]] = 1;
+        }
+    }
+    return true;
+}
+
+typedef struct choice {
+    noe_graph *graph;
+    noe_cost cost;
+    int *rules;
+    int n_rules, cap_rules;
+} choice;
+
+/* Applies the first max_n gains that do not overlap. */
+static noe_status apply_together(sweep *w, uint32_t max_n, choice *c)
+{
+    search *s = w->s;
+    uint8_t *taken = noe_calloc(w->g->n_nodes + 1, 1);
+    noe_match *match = noe_malloc(sizeof *match);
+    *c = (choice){0};
+    for (uint32_t i = 0; i < w->n_gains && (uint32_t)c->n_rules < max_n; i++) {
+        const noe_site *site = &w->gains[i].site;
+        bool changes;
+        find_match(s, w->g, site, match);
+        if (!claim(w, site, match, taken))
+            continue;
+        if (noe_rewriter_add(&w->rewriter, &s->rules->rules[site->rule]->rule, match,
+                             &changes, NULL) == NOE_OK)
+            NOE_PUSH(c->rules, c->n_rules, c->cap_rules, site->rule);
+    }
+    free(taken);
+    free(match);
+    noe_status status =
+        noe_rewriter_finish(&w->rewriter, NULL, &c->graph, NULL, s->err);
+    if (status == NOE_OK)
+        status = noe_costs_graph(s->costs, c->graph, INFINITY, &c->cost, s->err);
+    return status;
+}
+
+static void drop_choice(choice *c)
+{
+    noe_graph_free(c->graph);
+    free(c->rules);
+    *c = (choice){0};
+}
+
+/* One sweep: *c is what to go on with, c->graph NULL if nothing improves. */
+static noe_status sweep_once(search *s, const noe_graph *g, const noe_cost *now,
+                             choice *c)
+{
+    sweep w = {.s = s, .g = g, .now = *now};
+    *c = (choice){0};
+    noe_rewriter_init(&w.rewriter, g);
+    s->result->n_sweeps++;
+    each_match(s, g, NULL, judge_alone, &w);
+    if (w.n_gains > 0 && s->status == NOE_OK) {
+        qsort(w.gains, w.n_gains, sizeof *w.gains, by_gain);
+        s->status = apply_together(&w, UINT32_MAX, c);
+        /* Gains need not add up; the best alone is sure. */
+        if (s->status == NOE_OK && w.n_gains > 1 &&
+            (!is_allowed(s, &c->cost) || noe_cost_less(&w.gains[0].cost, &c->cost))) {
+            drop_choice(c);
+            s->status = apply_together(&w, 1, c);
+        }
+    }
+    if (s->status != NOE_OK)
+        drop_choice(c);
+    noe_rewriter_clear(&w.rewriter);
+    free(w.gains);
+    return s->status;
+}
+
+/* Sweeps a state until nothing improves, in place. */
+static noe_status sweep_state(search *s, uint32_t index)
+{
+    while (!must_stop(s)) {
+        noe_state *state = &s->frontier.states[index];
+        choice c;
+        noe_progress(s->env, "sweep %lld: %.3f ms, %u operators",
+                     (long long)s->result->n_sweeps + 1, state->cost.seconds * 1e3,
+                     state->cost.n_operators);
+        NOE_TRY(sweep_once(s, state->graph, &state->cost, &c));
+        if (!c.graph)
+            break;
+        if (!noe_cost_less(&c.cost, &state->cost)) {
+            drop_choice(&c);
+            break;
+        }
+        noe_graph_free(state->graph);
+        state->graph = c.graph;
+        state->cost = c.cost;
+        state->swept = noe_realloc(
+            state->swept, (size_t)(state->n_swept + c.n_rules) * sizeof(int) + 1);
+        memcpy(state->swept + state->n_swept, c.rules, (size_t)c.n_rules * sizeof(int));
+        state->n_swept += c.n_rules;
+        free(c.rules);
+        noe_frontier_see(&s->frontier, noe_graph_hash(state->graph));
+    }
+    return s->status;
+}
+
+/* ---- best-first ---- */
+
+static double limit_of(const search *s)
+{
+    return s->frontier.states[s->best].cost.seconds * s->options->alpha;
+}
+
+typedef struct expansion {
+    search *s;
+    uint32_t parent;
+    noe_rewriter rewriter;
+} expansion;
+
+static bool judge_child(void *ctx, const noe_site *site, const noe_match *match)
+{
+    expansion *e = ctx;
+    search *s = e->s;
+    noe_graph *out;
+    if (must_stop(s))
+        return false;
+    s->status = try_match(s, &e->rewriter, site, match, &out);
+    if (s->status != NOE_OK || !out)
+        return s->status == NOE_OK;
+    if (noe_frontier_see(&s->frontier, noe_graph_hash(out))) {
+        noe_state child = {.parent = e->parent, .site = *site};
+        s->status = noe_costs_graph(s->costs, out, limit_of(s), &child.cost, s->err);
+        if (s->status == NOE_OK && child.cost.exact && is_allowed(s, &child.cost) &&
+            child.cost.seconds < limit_of(s))
+            noe_frontier_push(&s->frontier, noe_frontier_add(&s->frontier, &child));
+    }
+    noe_graph_free(out);
+    return s->status == NOE_OK;
+}
+
+/* Makes the graph of a state from its parent's. */
+static noe_status make_graph(search *s, uint32_t index)
+{
+    noe_state *state = &s->frontier.states[index];
+    const noe_state *parent = &s->frontier.states[state->parent];
+    noe_rewriter r;
+    noe_match *match = noe_malloc(sizeof *match);
+    bool changes;
+    if (state->graph) {
+        free(match);
+        return NOE_OK;
+    }
+    noe_rewriter_init(&r, parent->graph);
+    find_match(s, parent->graph, &state->site, match);
+    noe_status status = noe_rewriter_add(&r, &s->rules->rules[state->site.rule]->rule,
+                                         match, &changes, s->err);
+    if (status == NOE_OK)
+        status = noe_rewriter_finish(&r, parent->fresh, &state->graph, &state->fresh,
+                                     s->err);
+    noe_rewriter_clear(&r);
+    free(match);
+    return status;
+}
+
+/* Grows the marked set by one edge in both directions, not through weights. */
+static void widen(const noe_graph *g, uint8_t *near)
+{
+    uint8_t *old = noe_malloc(g->n_nodes + 1);
+    memcpy(old, near, g->n_nodes);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const noe_ref *in = noe_graph_inputs(g, i);
+        for (uint32_t k = 0; k < g->nodes[i].n_inputs; k++) {
+            if (noe_ref_is_none(in[k]) || g->nodes[in[k].node].is_weight)
+                continue;
+            near[in[k].node] |= old[i];
+            near[i] |= old[in[k].node];
+        }
+    }
+    free(old);
+}
+
+static uint8_t *neighbourhood(const noe_state *state)
+{
+    uint8_t *near = noe_calloc(state->graph->n_nodes + 1, 1);
+    memcpy(near, state->fresh, state->graph->n_nodes);
+    for (int i = 0; i < NEAR_EDGES; i++)
+        widen(state->graph, near);
+    return near;
+}
+
+static noe_status expand(search *s, uint32_t index)
+{
+    expansion e = {.s = s, .parent = index};
+    const noe_state *state = &s->frontier.states[index];
+    const noe_graph *g = state->graph;
+    uint8_t *near = state->fresh ? neighbourhood(state) : NULL;
+    noe_rewriter_init(&e.rewriter, g);
+    each_match(s, g, near, judge_child, &e);
+    noe_rewriter_clear(&e.rewriter);
+    free(near);
+    s->result->n_expanded++;
+    return s->status;
+}
+
+/* A state that beats the best: sweep it, and match it everywhere from now on. */
+static noe_status crown(search *s, uint32_t index)
+{
+    NOE_TRY(sweep_state(s, index));
+    free(s->frontier.states[index].fresh);
+    s->frontier.states[index].fresh = NULL;
+    s->best = index;
+    return NOE_OK;
+}
+
+static bool beats_best(const search *s, uint32_t index)
+{
+    return noe_cost_less(&s->frontier.states[index].cost,
+                         &s->frontier.states[s->best].cost);
+}
+
+static noe_status best_first(search *s)
+{
+    noe_frontier_push(&s->frontier, s->best);
+    while (!must_stop(s)) {
+        uint32_t index = noe_frontier_pop(&s->frontier);
+        if (index == NOE_STATE_NONE ||
+            (index != s->best && s->frontier.states[index].cost.seconds >= limit_of(s)))
+            return NOE_OK;
+        NOE_TRY(make_graph(s, index));
+        if (beats_best(s, index))
+            NOE_TRY(crown(s, index));
+        if (s->result->n_expanded >= s->options->budget) {
+            s->result->out_of_budget = true;
+            return NOE_OK;
+        }
+        noe_progress(s->env, "search: %.3f ms, %lld of %lld graphs expanded",
+                     s->frontier.states[s->best].cost.seconds * 1e3,
+                     (long long)s->result->n_expanded, (long long)s->options->budget);
+        NOE_TRY(expand(s, index));
+    }
+    return NOE_OK;
+}
+
+/* What ended early may have left something better in the queue. */
+static noe_status look_at_top(search *s)
+{
+    uint32_t index = noe_frontier_pop(&s->frontier);
+    if (index == NOE_STATE_NONE || !beats_best(s, index))
+        return NOE_OK;
+    NOE_TRY(make_graph(s, index));
+    s->best = index;
+    return NOE_OK;
+}
+
+/* ---- the whole ---- */
+
+/* A copy of what the outputs need. */
+static noe_status copy_live(const noe_graph *g, noe_graph **out, noe_error *err)
+{
+    noe_rewriter r;
+    noe_rewriter_init(&r, g);
+    noe_status status = noe_rewriter_finish(&r, NULL, out, NULL, err);
+    noe_rewriter_clear(&r);
+    return status;
+}
+
+static noe_status start(search *s, const noe_graph *g)
+{
+    noe_state first = {.parent = NOE_STATE_NONE, .site = {-1, 0, 0}};
+    NOE_TRY(copy_live(g, &first.graph, s->err));
+    s->best = noe_frontier_add(&s->frontier, &first);
+    noe_cost *cost = &s->frontier.states[s->best].cost;
+    NOE_TRY(noe_costs_graph(s->costs, first.graph, INFINITY, cost, s->err));
+    s->result->before = *cost;
+    s->max_operators = cost->n_operators * MAX_OPERATOR_FACTOR + MAX_OPERATOR_EXTRA;
+    s->max_weight_bytes = cost->weight_bytes + s->options->max_growth;
+    if (s->max_weight_bytes < cost->weight_bytes)
+        s->max_weight_bytes = UINT64_MAX;
+    noe_frontier_see(&s->frontier, noe_graph_hash(first.graph));
+    return NOE_OK;
+}
+
+/* The rules on the way from the input to a state. */
+static void trace_path(const search *s, uint32_t index, noe_search_result *r)
+{
+    int cap = 0;
+    for (; index != NOE_STATE_NONE; index = s->frontier.states[index].parent) {
+        const noe_state *state = &s->frontier.states[index];
+        for (int i = state->n_swept; i-- > 0;)
+            NOE_PUSH(r->path, r->n_path, cap, state->swept[i]);
+        if (state->site.rule >= 0)
+            NOE_PUSH(r->path, r->n_path, cap, state->site.rule);
+    }
+    for (int i = 0; i < r->n_path / 2; i++) {
+        int t = r->path[i];
+        r->path[i] = r->path[r->n_path - 1 - i];
+        r->path[r->n_path - 1 - i] = t;
+    }
+    r->applied = noe_calloc((size_t)s->rules->n + 1, sizeof *r->applied);
+    for (int i = 0; i < r->n_path; i++)
+        r->applied[r->path[i]]++;
+}
+
+static noe_status run(search *s, const noe_graph *g)
+{
+    NOE_TRY(start(s, g));
+    NOE_TRY(sweep_state(s, s->best));
+    if (s->options->budget > 0)
+        NOE_TRY(best_first(s));
+    return look_at_top(s);
+}
+
+noe_status noe_search(const noe_env *env, const noe_graph *g, const noe_rule_set *rules,
+                      noe_costs *costs, const noe_search_options *options,
+                      noe_search_result *result, noe_error *err)
+{
+    *result = (noe_search_result){0};
+    search s = {.env = env,
+                .rules = rules,
+                .costs = costs,
+                .options = options,
+                .result = result,
+                .err = err};
+    NOE_ASSERT(options->alpha >= 1);
+    if (options->time_limit > 0)
+        s.deadline = noe_wall_seconds() + options->time_limit;
+    noe_frontier_init(&s.frontier);
+    noe_status status = run(&s, g);
+    if (status == NOE_OK) {
+        noe_state *best = &s.frontier.states[s.best];
+        result->after = best->cost;
+        result->graph = best->graph;
+        best->graph = NULL;
+        trace_path(&s, s.best, result);
+    }
+    noe_frontier_clear(&s.frontier);
+    return status;
+}
+
+void noe_search_result_clear(noe_search_result *r)
+{
+    noe_graph_free(r->graph);
+    free(r->applied);
+    free(r->path);
+    *r = (noe_search_result){0};
+}

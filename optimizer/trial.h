@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The last word on a gain: original and result timed whole, interleaved, on the device.
+ * Sums of kernel times mislead near the break-even; what is not faster here beyond the
+ * noise is not shipped.
+ */
+#ifndef NOE_OPTIMIZER_TRIAL_H
+#define NOE_OPTIMIZER_TRIAL_H
+
+#include "optimizer/cut.h"
+#include "runtime/runtime.h"
+
+typedef struct noe_trial {
+    bool done;   /* false: nothing is computed, or it takes no time */
+    bool faster; /* the whole confidence interval lies above 1 */
+    noe_pair_measure pair;
+} noe_trial;
+
+NOE_NODISCARD noe_status noe_trial_run(noe_backend *backend, const noe_cut *cut,
+                                       noe_trial *trial, noe_error *err);
+
+#endif
