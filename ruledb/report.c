@@ -9,6 +9,18 @@
 #include <stdio.h>
 #include <string.h>
 
+/* An empty table says so to people; programs see that there is nothing. */
+static noe_status list_table(noe_ruledb *db, const char *sql, const char *const *args,
+                             int n_args, const char *align, const noe_report_options *o,
+                             noe_buf *out, noe_error *err)
+{
+    size_t before = out->len;
+    NOE_TRY(noe_report_add_table(db, sql, args, n_args, align, o, out, err));
+    if (out->len == before && !o->is_tsv)
+        noe_buf_puts(out, "none\n");
+    return NOE_OK;
+}
+
 /* ?1 operator, ?2 class, ?3 anything: only reducing rules, ?4 level; '' is no filter.
  */
 #define LIST_FROM                                                            \
@@ -35,8 +47,7 @@ noe_status noe_report_list(noe_ruledb *db, const noe_report_options *o, noe_buf 
               " r.rhs_ops, " IS_STALE " AS stale, r.text" LIST_FROM
             : "SELECT r.id, r.level, r.class, r.n_lhs_ops || ':' || r.n_rhs_ops AS"
               " ops, iif(" IS_STALE ", '(stale) ', '') || r.text AS rule" LIST_FROM;
-    return noe_report_add_table(db, sql, args, 4, o->is_tsv ? "lrlrrllrl" : "lrlll", o,
-                                out, err);
+    return list_table(db, sql, args, 4, o->is_tsv ? "lrlrrllrl" : "lrlll", o, out, err);
 }
 
 static noe_status list_judged(noe_ruledb *db, const char *text_sql, const char *tsv_sql,
@@ -44,8 +55,8 @@ static noe_status list_judged(noe_ruledb *db, const char *text_sql, const char *
 {
     char limit[24];
     snprintf(limit, sizeof limit, "%" PRId64, o->limit < 0 ? (int64_t)-1 : o->limit);
-    return noe_report_add_table(db, o->is_tsv ? tsv_sql : text_sql,
-                                (const char *const[]){limit}, 1, "lrlll", o, out, err);
+    return list_table(db, o->is_tsv ? tsv_sql : text_sql, (const char *const[]){limit},
+                      1, "lrlll", o, out, err);
 }
 
 #define JUDGED_ORDER " ORDER BY level, text, candidate_id LIMIT CAST(?1 AS INTEGER)"

@@ -31,6 +31,12 @@ static void add_problem(checker *c, const char *kind, const char *id, const char
     noe_buf_puts(c->out, "\n");
 }
 
+static void reset(noe_buf *b)
+{
+    b->len = 0;
+    noe_buf_puts(b, ""); /* printing nothing must leave nothing */
+}
+
 /* Parses a stored rule; a problem and false if it is not canonical or not of that id.
  */
 static bool check_text(checker *c, const char *kind, const char *id, const char *text,
@@ -42,7 +48,7 @@ static bool check_text(checker *c, const char *kind, const char *id, const char 
         add_problem(c, kind, id, err.text);
         return false;
     }
-    c->scratch.len = 0;
+    reset(&c->scratch);
     noe_rule_print(&c->scratch, rule);
     if (strcmp(noe_buf_text(&c->scratch), text) != 0) {
         add_problem(c, kind, id, "the text is not in canonical form");
@@ -86,7 +92,7 @@ static void compare_text(checker *c, const char *id, const char *column,
 static void compare_int(checker *c, const char *id, const char *column, const char *got,
                         int want)
 {
-    c->scratch.len = 0;
+    reset(&c->scratch);
     noe_buf_printf(&c->scratch, "%d", want);
     compare_text(c, id, column, got);
 }
@@ -96,16 +102,16 @@ static void compare_columns(checker *c, const noe_query_row *row, const noe_rule
 {
     const char *id = value_of(row, 0);
     for (int rhs = 0; rhs < 2; rhs++) {
-        c->scratch.len = 0;
+        reset(&c->scratch);
         noe_rule_print_side(&c->scratch, rule, rhs);
         compare_text(c, id, row->names[2 + rhs], value_of(row, 2 + rhs));
-        c->scratch.len = 0;
+        reset(&c->scratch);
         noe_rule_print_ops(&c->scratch, rule, rhs);
         compare_text(c, id, row->names[5 + rhs], value_of(row, 5 + rhs));
         compare_int(c, id, row->names[7 + rhs], value_of(row, 7 + rhs),
                     noe_rule_count_ops(rule, rhs));
     }
-    c->scratch.len = 0;
+    reset(&c->scratch);
     noe_rule_print_where(&c->scratch, rule);
     compare_text(c, id, row->names[4], value_of(row, 4));
     compare_int(c, id, row->names[9], value_of(row, 9), rule->n_vars);
@@ -119,6 +125,8 @@ static noe_status check_rule(void *ctx, const noe_query_row *row, noe_error *err
     noe_rule *rule = noe_malloc(sizeof *rule);
     if (check_text(c, "rule", value_of(row, 0), value_of(row, 1), rule))
         compare_columns(c, row, rule);
+    if (strcmp(value_of(row, 11), "1") != 0)
+        add_problem(c, "rule", value_of(row, 0), "column level is not within 0..1000");
     c->n_checked++;
     free(rule);
     return NOE_OK;
@@ -160,11 +168,11 @@ static noe_status run_checks(noe_ruledb *db, checker *c, noe_error *err)
                              NULL, 0, check_references, c, err));
     NOE_TRY(noe_ruledb_query(db, "SELECT rule_id, text FROM candidate ORDER BY id",
                              NULL, 0, check_candidate, c, err));
-    return noe_ruledb_query(
-        db,
-        "SELECT id, text, lhs, rhs, condition, lhs_ops, rhs_ops,"
-        " n_lhs_ops, n_rhs_ops, n_vars, n_roots FROM rule ORDER BY id",
-        NULL, 0, check_rule, c, err);
+    return noe_ruledb_query(db,
+                            "SELECT id, text, lhs, rhs, condition, lhs_ops, rhs_ops,"
+                            " n_lhs_ops, n_rhs_ops, n_vars, n_roots,"
+                            " level BETWEEN 0 AND 1000 FROM rule ORDER BY id",
+                            NULL, 0, check_rule, c, err);
 }
 
 static noe_status note_stale(noe_ruledb *db, noe_buf *out, noe_error *err)
@@ -222,13 +230,16 @@ typedef struct exporter {
 static noe_status export_rule(void *ctx, const noe_query_row *row, noe_error *err)
 {
     exporter *e = ctx;
-    if (strchr(value_of(row, 1), '\n'))
-        return noe_fail(err, NOE_ERR_DB, "rule %.32s: the text has a line break",
-                        value_of(row, 0));
-    noe_buf_puts(e->out, value_of(row, 1));
+    noe_rule *rule = noe_malloc(sizeof *rule);
+    noe_status status = noe_rule_parse(value_of(row, 1), SIZE_MAX, rule, err);
+    if (status == NOE_OK)
+        noe_rule_print(e->out, rule);
+    else
+        noe_error_prefix(err, "rule %.32s: ", value_of(row, 0));
     noe_buf_puts(e->out, "\n");
     e->n_rules++;
-    return NOE_OK;
+    free(rule);
+    return status;
 }
 
 noe_status noe_report_export(noe_ruledb *db, noe_buf *out, int *n_rules, noe_error *err)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LABEL_COLUMN 14
+#define LABEL_COLUMN 16
 
 typedef struct shower {
     const noe_report_options *options;
@@ -52,8 +52,7 @@ static noe_status show_row(void *ctx, const noe_query_row *row, noe_error *err)
             add_field(s, row->names[i], row->values[i]);
             continue;
         }
-        add_label(s, row->names[i]);
-        noe_buf_puts(s->out, "\n");
+        noe_report_add_heading(s->out, row->names[i], s->options->use_colour);
         noe_report_add_tree(s->out, row->values[i] ? row->values[i] : "", 4);
     }
     return NOE_OK;
@@ -66,35 +65,51 @@ static noe_status show(noe_ruledb *db, const char *sql, const char *id,
     return noe_ruledb_query(db, sql, &id, 1, show_row, &s, err);
 }
 
+#define COUNT(N, WORD) N " || iif(" N " = 1, ' " WORD "', ' " WORD "s')"
+#define OPS(SIDE) \
+    "r.n_" SIDE "_ops || iif(r." SIDE "_ops = '', '', ' (' || r." SIDE "_ops || ')')"
+
 static const char rule_sql[] =
     "SELECT r.id AS rule, r.text, r.lhs AS left, r.rhs AS right, r.condition,"
     " r.class || ', largest relative difference seen in f32 ' || printf('%.1e',"
-    " r.max_error) AS class, r.n_lhs_ops || ' (' || r.lhs_ops || ') and ' || "
-    "r.n_rhs_ops"
-    " || ' (' || r.rhs_ops || ')' AS operators, 'level ' || r.level || ', ' || "
-    "r.n_vars ||"
-    " ' variables, ' || r.n_roots || iif(r.n_roots = 1, ' output', ' outputs') AS size"
-    " FROM rule AS r WHERE r.id = ?1";
+    " r.max_error) AS class, " OPS("lhs") " || ' => ' || " OPS(
+        "rhs") " AS operators,"
+               " 'level ' || r.level || ', ' || " COUNT(
+                   "r.n_vars",
+                   "variable") " || ', ' ||"
+                               " " COUNT(
+                                   "r.n_roots",
+                                   "output") " AS size FROM rule AS r WHERE r.id = ?1";
 
 static const char verdict_sql[] =
     "SELECT v.kind || ' by stage ' || v.stage || iif(v.reason = '', '', ': ' || "
     "v.reason)"
-    " AS verdict, v.counterexample, iif(v.n_instances = 0, '', v.n_instances ||"
-    " ' instances, chance that a false rule passes ' || printf('%.1e', v.error_bound) "
-    "||"
-    " iif(v.shapes_checked = '', '', char(10) || v.shapes_checked)) AS \"field check\","
-    " iif(v.rlimit = 0, '', v.rlimit || ' units') AS \"solver effort\","
-    " v.certificate, iif(h.run_id IS NULL, 'stale: run noether-verify again', "
-    "'current')"
-    " AS state, 'run ' || run.id || ', ' || run.solver || ', seed ' || run.seed ||"
-    " ', version ' || run.version || char(10) || 'operator table ' || v.op_table_hash "
-    "||"
-    " ', axioms ' || v.axioms_hash AS \"verified by\""
-    " FROM candidate AS c JOIN current_verdict AS v ON v.candidate_id = c.id"
-    " JOIN run ON run.id = v.run_id LEFT JOIN current_hashes AS h"
-    " ON h.op_table_hash = v.op_table_hash AND h.axioms_hash = v.axioms_hash"
-    " WHERE c.id = coalesce((SELECT candidate_id FROM rule WHERE id = ?1),"
-    " (SELECT id FROM candidate WHERE rule_id = ?1))";
+    " AS verdict, v.counterexample, iif(v.n_instances = 0, '', "
+    "" COUNT(
+        "v.n_instances",
+        "instance") " || iif(v.kind = 'REFUTED', '',"
+                    " ', chance that a false rule passes ' || printf('%.1e', "
+                    "v.error_bound)) ||"
+                    " iif(v.shapes_checked = '', '', char(10) || v.shapes_checked)) AS "
+                    "\"field check\","
+                    " iif(v.rlimit = 0, '', v.rlimit || ' units') AS \"solver effort\","
+                    " v.certificate, iif(h.run_id IS NULL, 'stale: run noether-verify "
+                    "again', "
+                    "'current')"
+                    " AS state, 'run ' || run.id || ', ' || run.solver || ', seed ' || "
+                    "run.seed ||"
+                    " ', version ' || run.version || char(10) || 'operator table ' || "
+                    "v.op_table_hash "
+                    "||"
+                    " ', axioms ' || v.axioms_hash AS \"verified by\""
+                    " FROM candidate AS c JOIN current_verdict AS v ON v.candidate_id "
+                    "= c.id"
+                    " JOIN run ON run.id = v.run_id LEFT JOIN current_hashes AS h"
+                    " ON h.op_table_hash = v.op_table_hash AND h.axioms_hash = "
+                    "v.axioms_hash"
+                    " WHERE c.id = coalesce((SELECT candidate_id FROM rule WHERE id = "
+                    "?1),"
+                    " (SELECT id FROM candidate WHERE rule_id = ?1))";
 
 static const char axioms_sql[] =
     "SELECT group_concat(line, char(10)) AS axioms FROM (SELECT a.name || ': ' || "

@@ -69,7 +69,8 @@ void noe_report_add_tree(noe_buf *out, const char *side, int indent)
             depth += (*p == '(') - (*p == ')');
             depth = depth < 0 ? 0 : depth;
             at_start = true;
-        } else if (!is_plain && (*p == '{' || *p == '}' || (at_start && *p == ' '))) {
+        } else if (!is_plain && (*p == '{' || *p == '}' ||
+                                 (*p == ' ' && (at_start || p[1] == '}')))) {
             continue; /* several roots are several trees */
         } else {
             if (at_start)
