@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_NODE_DIGITS 10 /* node numbers are 32 bits wide */
+
 static const char *const puncts[] = {
     "=>", ":=", "++", "==", "!=", "<=", ">=", "&&", "||", "(", ")", "[", "]", "{",
     "}",  ",",  "=",  ":",  "+",  "-",  "*",  "/",  "%",  "<", ">", "!", ".", "#",
@@ -87,6 +89,19 @@ static void lex_number(noe_lexer *lx, noe_token *t)
     lx->at = p;
 }
 
+/* Not by strtoll: the text need not end in anything. */
+static void read_node_number(noe_lexer *lx, noe_token *t)
+{
+    for (size_t i = 0; i < t->len; i++) {
+        if (!isdigit((unsigned char)t->text[i]) || t->len > MAX_NODE_DIGITS) {
+            noe_lex_fail(lx, "bad node number '%%%.*s'",
+                         (int)(t->len < 40 ? t->len : 40), t->text);
+            return;
+        }
+        t->i = 10 * t->i + (t->text[i] - '0');
+    }
+}
+
 static void lex_marked(noe_lexer *lx, noe_token *t, noe_token_kind kind)
 {
     t->kind = kind;
@@ -101,8 +116,8 @@ static void lex_marked(noe_lexer *lx, noe_token *t, noe_token_kind kind)
     if (t->len == 0)
         noe_lex_fail(lx, "a name must follow '%c'", *lx->at);
     lx->at = t->text + t->len;
-    if (kind == NOE_TOKEN_NODE && t->len < 12)
-        t->i = strtoll(t->text, NULL, 10);
+    if (kind == NOE_TOKEN_NODE)
+        read_node_number(lx, t);
 }
 
 static void lex_punct(noe_lexer *lx, noe_token *t)

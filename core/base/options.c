@@ -176,7 +176,7 @@ static void parse_value(const noe_program *program, const noe_option *o,
         die_of_usage(program, "%s: the value is empty", shown);
     switch (o->kind) {
     case NOE_OPTION_FLAG:
-        NOE_ASSERT(!"a flag has no value");
+        NOE_ASSERT(o->kind != NOE_OPTION_FLAG); /* has no value */
         return;
     case NOE_OPTION_INT:
         parse_int(program, o, shown, text);

@@ -486,7 +486,7 @@ START_TEST(test_env_clocks)
     double wall = noe_wall_seconds(), cpu = noe_cpu_seconds();
     volatile unsigned x = 0;
     for (unsigned i = 0; i < 3000000; i++)
-        x += i;
+        x = x + i;
     ck_assert(noe_wall_seconds() > wall);
     ck_assert(noe_cpu_seconds() > cpu);
     ck_assert_int_gt(noe_peak_rss_kib(), 500);

@@ -56,6 +56,8 @@ static const struct {
     {"%0 = input \"x\" : q7[2]", "element type"},
     {"%0 = frob() : f32[2]", "unknown operator"},
     {"%0 = input \"x\" : f32[2]\nreturn %0.1", "no output 1"},
+    {"%0 = input \"x\" : f32[2]\nreturn %00000000000", "bad node number"},
+    {"%0 = input \"x\" : f32[2]\nreturn %0x", "bad node number"},
     {"", "expected '%0 = '"},
 };
 
