@@ -235,6 +235,34 @@ static bool eval_list(const noe_rule *rule, const noe_term *t, const noe_binding
     return true;
 }
 
+static bool element(const noe_value *list, int64_t i, int64_t *out)
+{
+    if (i < 0)
+        i += list->n;
+    if (i < 0 || i >= list->n)
+        return false;
+    *out = list->list[i];
+    return true;
+}
+
+/* at(list, i), or the list of the elements at a list of places: so permutations
+ * compose. */
+static bool eval_at(const noe_value *list, const noe_value *at, noe_value *out)
+{
+    if (!list_of(list) || !(number_of(at) || list_of(at)))
+        return false;
+    if (number_of(at)) {
+        *out = from_int(0);
+        return element(list, at->i, &out->i);
+    }
+    *out = noe_value_list(NOE_KIND_INTS, at->n, at->list);
+    for (int i = 0; i < at->n; i++) {
+        if (!element(list, at->list[i], &out->list[i]))
+            return false;
+    }
+    return true;
+}
+
 static bool eval_pair(const noe_term *t, const noe_value *x, const noe_value *y,
                       noe_value *out)
 {
@@ -252,15 +280,8 @@ static bool eval_pair(const noe_term *t, const noe_value *x, const noe_value *y,
     case NOE_TERM_WITHOUT:
     case NOE_TERM_WITH_ONES:
         return eval_axes(t->kind, x, y, out);
-    case NOE_TERM_AT: {
-        if (!list_of(x) || !number_of(y))
-            return false;
-        int64_t i = y->i < 0 ? y->i + x->n : y->i;
-        if (i < 0 || i >= x->n)
-            return false;
-        *out = from_int(x->list[i]);
-        return true;
-    }
+    case NOE_TERM_AT:
+        return eval_at(x, y, out);
     case NOE_TERM_EQ:
     case NOE_TERM_NE:
         *out = from_int(values_equal(x, y) == (t->kind == NOE_TERM_EQ));
