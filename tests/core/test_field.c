@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The verification field: its constants, its arithmetic, the laws that the models of
+ * the operators must have, and equations that are wrong over the reals and so must
+ * fail.
+ */
+#include "core/field.h"
+#include "tests/support/support.h"
+#include <math.h>
+
+#define SEED    11
+#define SAMPLES 2000
+/* A sign is one bit: relu(a b) = relu(a) relu(b) fails for a quarter of the samples. */
+#define LIE_SAMPLES 64
+
+static noe_field f;
+static noe_fe zero = {0, 0}, one = {1, 1};
+
+static void setup(void)
+{
+    f = noe_field_make(SEED);
+}
+
+static bool is_prime(uint32_t n)
+{
+    for (uint32_t k = 2; (uint64_t)k * k <= n; k++) {
+        if (n % k == 0)
+            return false;
+    }
+    return n > 1;
+}
+
+static uint32_t power(uint32_t a, uint32_t e)
+{
+    uint64_t r = 1;
+    for (uint64_t b = a; e; e >>= 1, b = b * b % NOE_FIELD_P) {
+        if (e & 1)
+            r = r * b % NOE_FIELD_P;
+    }
+    return (uint32_t)r;
+}
+
+START_TEST(test_constants)
+{
+    ck_assert(is_prime(NOE_FIELD_P));
+    ck_assert(is_prime(NOE_FIELD_Q));
+    ck_assert_uint_eq(NOE_FIELD_P, 2 * NOE_FIELD_Q + 1);
+    ck_assert_uint_eq(NOE_FIELD_P % 4, 3);
+    /* Otherwise relu(3 x) = 3 relu(x) would be false. */
+    for (uint32_t k = 2; k <= 23; k++)
+        ck_assert_int_eq(noe_fe_sign(k), 1);
+    ck_assert_int_eq(noe_fe_sign(NOE_FIELD_P - 1), -1);
+}
+END_TEST
+
+START_TEST(test_base_of_exp_has_order_q)
+{
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        noe_field k = noe_field_make(seed);
+        ck_assert_uint_ne(k.g, 1);
+        ck_assert_uint_ne(k.g, 0);
+        /* q is prime, so the order is q as soon as it divides q. */
+        ck_assert_uint_eq(power(k.g, NOE_FIELD_Q), 1);
+        for (uint32_t v = 1; v < NOE_FIELD_Q; v = v * 3 + 1)
+            ck_assert_uint_eq(noe_fe_exp(&k, (noe_fe){0, v}).u, power(k.g, v));
+        ck_assert_uint_ne(k.g, noe_field_make(seed + 1).g);
+    }
+}
+END_TEST
+
+START_TEST(test_sign_is_euler_s_criterion)
+{
+    noe_rng rng = noe_rng_split(SEED, "sign", 0);
+    ck_assert_int_eq(noe_fe_sign(0), 0);
+    for (uint32_t a = 1; a < SAMPLES; a++)
+        ck_assert_int_eq(noe_fe_sign(a), power(a, NOE_FIELD_Q) == 1 ? 1 : -1);
+    for (int i = 0; i < SAMPLES; i++) {
+        uint32_t a = noe_fe_random(&rng).u;
+        ck_assert_msg(noe_fe_sign(a) == (a == 0                       ? 0
+                                         : power(a, NOE_FIELD_Q) == 1 ? 1
+                                                                      : -1),
+                      "sign of %u", a);
+    }
+}
+END_TEST
+
+START_TEST(test_integers_and_doubles)
+{
+    ck_assert_uint_eq(noe_fe_int(-1).u, NOE_FIELD_P - 1);
+    ck_assert_uint_eq(noe_fe_int(-1).v, NOE_FIELD_Q - 1);
+    ck_assert_uint_eq(noe_fe_int(INT64_MIN).u,
+                      noe_fe_sub(zero, noe_fe_add(noe_fe_int(INT64_MAX), one)).u);
+    double halves[] = {0.5, -0.5, 0.375, 1.0 / 3, 0.1, 1e300, -1e-300, 5e-324, 3};
+    for (size_t i = 0; i < sizeof halves / sizeof *halves; i++) {
+        noe_fe x = noe_fe_double(halves[i]), y = noe_fe_double(2 * halves[i]);
+        ck_assert_msg(noe_fe_eq(noe_fe_add(x, x), y), "%g", halves[i]);
+        ck_assert_uint_eq(noe_fe_add(x, x).v, y.v);
+    }
+    noe_fe half = noe_fe_double(0.5);
+    ck_assert(noe_fe_eq(noe_fe_mul(half, noe_fe_int(2)), one));
+    ck_assert(noe_fe_eq(noe_fe_double(-7), noe_fe_int(-7)));
+    ck_assert(noe_fe_eq(noe_fe_double(0), zero) && noe_fe_double(-0.0).u == 0);
+    /* 0.1 is not the fraction 1/10. */
+    ck_assert(!noe_fe_eq(noe_fe_mul(noe_fe_double(0.1), noe_fe_int(10)), one));
+}
+END_TEST
+
+START_TEST(test_sum_of_products_at_the_extremes)
+{
+    noe_fe top = {NOE_FIELD_P - 1, NOE_FIELD_Q - 1}; /* -1 */
+    noe_fe_sum s = {0, 0, 0, 0};
+    noe_fe plain = zero;
+    for (int i = 0; i < 100000; i++) {
+        noe_fe_sum_add(&s, top, top);
+        plain = noe_fe_add(plain, noe_fe_mul(top, top));
+    }
+    ck_assert_uint_eq(noe_fe_sum_value(&s).u, 100000);
+    ck_assert_uint_eq(plain.u, 100000);
+    ck_assert_uint_eq(noe_fe_sum_value(&s).v, 100000);
+}
+END_TEST
+
+/* Laws: for random a, b, c both sides are equal. Written over reals: what the models
+ * have in common with them. */
+static noe_fe relu(noe_fe a)
+{
+    return noe_fe_relu(a);
+}
+static noe_fe exp_(noe_fe a)
+{
+    return noe_fe_exp(&f, a);
+}
+static noe_fe sqrt_(noe_fe a)
+{
+    return noe_fe_sqrt(&f, a);
+}
+static noe_fe max(noe_fe a, noe_fe b)
+{
+    return noe_fe_compare(&f, a, b) < 0 ? b : a;
+}
+static noe_fe absolute(noe_fe a)
+{
+    return noe_fe_sign(a.u) < 0 ? noe_fe_neg(a) : a;
+}
+static noe_fe operator(noe_op op, noe_fe a)
+{
+    noe_fe y;
+    noe_tensor_fe in = {{0, {0}}, &a}, out = {{0, {0}}, &y};
+    noe_eval_fe(&f, op, NULL, &in, 1, &out);
+    return y;
+}
+#define SIGMOID(A) operator(NOE_OP_SIGMOID, A)
+#define TANH(A)    operator(NOE_OP_TANH, A)
+#define ADD(A, B)  noe_fe_add(A, B)
+#define SUB(A, B)  noe_fe_sub(A, B)
+#define MUL(A, B)  noe_fe_mul(A, B)
+#define INV(A)     noe_fe_inv(A)
+#define NEG(A)     noe_fe_neg(A)
+#define INT(I)     noe_fe_int(I)
+
+#define LAWS(XX)                                                  \
+    XX(ADD(a, ADD(b, c)), ADD(ADD(c, a), b))                      \
+    XX(MUL(a, ADD(b, c)), ADD(MUL(b, a), MUL(c, a)))              \
+    XX(ADD(SUB(a, b), b), a)                                      \
+    XX(NEG(NEG(a)), a)                                            \
+    XX(MUL(a, INV(a)), one)                                       \
+    XX(INV(MUL(a, b)), MUL(INV(a), INV(b)))                       \
+    XX(relu(relu(a)), relu(a))                                    \
+    XX(SUB(relu(a), relu(NEG(a))), a)                             \
+    XX(ADD(relu(a), relu(NEG(a))), absolute(a))                   \
+    XX(MUL(relu(a), relu(a)), MUL(a, relu(a)))                    \
+    XX(relu(MUL(relu(a), relu(b))), MUL(relu(a), relu(b)))        \
+    XX(relu(MUL(INT(3), a)), MUL(INT(3), relu(a)))                \
+    XX(MUL(relu(a), relu(NEG(a))), zero)                          \
+    XX(exp_(ADD(a, b)), MUL(exp_(a), exp_(b)))                    \
+    XX(exp_(NEG(a)), INV(exp_(a)))                                \
+    XX(exp_(zero), one)                                           \
+    XX(exp_(MUL(INT(3), a)), MUL(exp_(a), MUL(exp_(a), exp_(a)))) \
+    XX(exp_(exp_(ADD(a, b))), exp_(exp_(ADD(b, a))))              \
+    XX(MUL(sqrt_(a), sqrt_(a)), absolute(a))                      \
+    XX(sqrt_(MUL(a, b)), MUL(sqrt_(a), sqrt_(b)))                 \
+    XX(sqrt_(MUL(a, a)), absolute(a))                             \
+    XX(SIGMOID(a), INV(ADD(one, exp_(NEG(a)))))                   \
+    XX(ADD(SIGMOID(a), SIGMOID(NEG(a))), one)                     \
+    XX(TANH(a), SUB(MUL(INT(2), SIGMOID(ADD(a, a))), one))        \
+    XX(TANH(NEG(a)), NEG(TANH(a)))                                \
+    XX(max(a, b), max(b, a))                                      \
+    XX(max(a, max(b, c)), max(max(a, b), c))                      \
+    XX(max(a, a), a)
+
+/* False over the reals: each must fail for most samples. */
+#define LIES(XX)                                          \
+    XX(MUL(a, b), ADD(a, b))                              \
+    XX(SUB(a, b), SUB(b, a))                              \
+    XX(relu(ADD(a, b)), ADD(relu(a), relu(b)))            \
+    XX(relu(MUL(a, b)), MUL(relu(a), relu(b)))            \
+    XX(relu(NEG(a)), NEG(relu(a)))                        \
+    XX(relu(a), a)                                        \
+    XX(exp_(ADD(a, b)), ADD(exp_(a), exp_(b)))            \
+    XX(exp_(MUL(a, b)), MUL(exp_(a), exp_(b)))            \
+    XX(SUB(exp_(one), one), INT(3))                       \
+    XX(exp_(exp_(a)), exp_(a))                            \
+    XX(sqrt_(ADD(a, b)), ADD(sqrt_(a), sqrt_(b)))         \
+    XX(MUL(sqrt_(a), sqrt_(a)), a)                        \
+    XX(SIGMOID(ADD(a, b)), ADD(SIGMOID(a), SIGMOID(b)))   \
+    XX(SIGMOID(a), ADD(one, exp_(NEG(a))))                \
+    XX(TANH(a), SIGMOID(a))                               \
+    XX(MUL(SIGMOID(zero), SIGMOID(zero)), exp_(NEG(one))) \
+    XX(max(a, b), a)                                      \
+    XX(max(NEG(a), NEG(b)), NEG(max(a, b)))               \
+    XX(max(ADD(a, c), ADD(b, c)), ADD(a, c))
+
+/* Equations by their place in the list. */
+#define XX(LEFT, RIGHT)                \
+    if (index-- == 0) {                \
+        *text = #LEFT " == " #RIGHT;   \
+        return noe_fe_eq(LEFT, RIGHT); \
+    }
+static bool law_holds(int index, noe_fe a, noe_fe b, noe_fe c, const char **text)
+{
+    LAWS(XX)
+    ck_abort_msg("no law %d", index);
+    return false;
+}
+static bool lie_holds(int index, noe_fe a, noe_fe b, noe_fe c, const char **text)
+{
+    LIES(XX)
+    ck_abort_msg("no lie %d", index);
+    return false;
+}
+#undef XX
+#define XX(LEFT, RIGHT) +1
+enum { N_LAWS = 0 LAWS(XX), N_LIES = 0 LIES(XX) };
+#undef XX
+
+START_TEST(test_laws_hold)
+{
+    const char *text;
+    noe_rng rng = noe_rng_split(SEED, "laws", (uint64_t)_i);
+    for (int i = 0; i < SAMPLES; i++) {
+        noe_fe a = noe_fe_random(&rng), b = noe_fe_random(&rng),
+               c = noe_fe_random(&rng);
+        ck_assert_msg(law_holds(_i, a, b, c, &text), "%s, sample %d, seed %d", text, i,
+                      SEED);
+    }
+}
+END_TEST
+
+START_TEST(test_lies_are_seen_soon)
+{
+    const char *text = "";
+    noe_rng rng = noe_rng_split(SEED, "lies", (uint64_t)_i);
+    for (int i = 0; i < 100; i++) {
+        bool seen = false;
+        for (int k = 0; k < LIE_SAMPLES; k++) {
+            noe_fe a = noe_fe_random(&rng), b = noe_fe_random(&rng),
+                   c = noe_fe_random(&rng);
+            seen |= !lie_holds(_i, a, b, c, &text);
+        }
+        ck_assert_msg(seen, "%s passed for true, round %d, seed %d", text, i, SEED);
+    }
+}
+END_TEST
+
+START_TEST(test_order_is_total_and_keyed)
+{
+    noe_field other = noe_field_make(SEED + 1);
+    noe_rng rng = noe_rng_split(SEED, "order", 0);
+    int differ = 0;
+    for (int i = 0; i < SAMPLES; i++) {
+        noe_fe a = noe_fe_random(&rng), b = noe_fe_random(&rng),
+               c = noe_fe_random(&rng);
+        ck_assert_int_eq(noe_fe_compare(&f, a, a), 0);
+        ck_assert_int_eq(noe_fe_compare(&f, a, b), -noe_fe_compare(&f, b, a));
+        if (noe_fe_compare(&f, a, b) <= 0 && noe_fe_compare(&f, b, c) <= 0)
+            ck_assert_int_le(noe_fe_compare(&f, a, c), 0);
+        differ += noe_fe_compare(&f, a, b) != noe_fe_compare(&other, a, b);
+    }
+    ck_assert_int_gt(differ, SAMPLES / 3);
+    ck_assert_int_lt(differ, 2 * SAMPLES / 3);
+}
+END_TEST
+
+START_TEST(test_division_by_zero_is_zero)
+{
+    ck_assert(noe_fe_eq(noe_fe_inv(zero), zero));
+    ck_assert_uint_eq(noe_fe_inv(zero).v, 0);
+    /* One part zero, the other not. */
+    ck_assert_uint_eq(noe_fe_inv((noe_fe){0, 2}).v, (NOE_FIELD_Q + 1) / 2);
+}
+END_TEST
+
+Suite *suite_field(void)
+{
+    Suite *s = suite_create("core.field");
+    TCase *tc = tcase_create("field");
+    tcase_add_checked_fixture(tc, setup, NULL);
+    tcase_add_test(tc, test_constants);
+    tcase_add_test(tc, test_base_of_exp_has_order_q);
+    tcase_add_test(tc, test_sign_is_euler_s_criterion);
+    tcase_add_test(tc, test_integers_and_doubles);
+    tcase_add_test(tc, test_sum_of_products_at_the_extremes);
+    tcase_add_loop_test(tc, test_laws_hold, 0, N_LAWS);
+    tcase_add_loop_test(tc, test_lies_are_seen_soon, 0, N_LIES);
+    tcase_add_test(tc, test_order_is_total_and_keyed);
+    tcase_add_test(tc, test_division_by_zero_is_zero);
+    suite_add_tcase(s, tc);
+    return s;
+}
