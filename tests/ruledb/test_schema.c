@@ -2,7 +2,9 @@
  * Migrations, on artificial schemas; versions; and what the views answer. */
 #include "tests/ruledb/fixture.h"
 #include "core/op.h"
+#include "core/base/file.h"
 #include "ruledb/internal.h"
+#include "ruledb/query.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -230,6 +232,57 @@ START_TEST(test_views_answer)
 }
 END_TEST
 
+/* --- docs/ruledb.md: its queries must run, and there are ten at least --- */
+
+static noe_status count_row(void *ctx, const noe_query_row *row, noe_error *e)
+{
+    (void)e;
+    ck_assert_int_gt(row->n, 0);
+    ++*(int *)ctx;
+    return NOE_OK;
+}
+
+START_TEST(test_documented_queries_run)
+{
+    static const char open_block[] = "\n```sql\n";
+    char *text;
+    size_t len;
+    int n_queries = 0, n_rows = 0;
+    fixture_fill();
+    noe_assert_ok(
+        noe_file_read(NOE_SOURCE_DIR "/docs/ruledb.md", 1 << 20, &text, &len, &err),
+        err);
+    for (char *p = text; (p = strstr(p, open_block)); n_queries++) {
+        char *sql = p + strlen(open_block);
+        char *end = strstr(sql, "\n```");
+        ck_assert_ptr_nonnull(end);
+        *end = 0;
+        noe_status status =
+            noe_ruledb_query(f.db, sql, NULL, 0, count_row, &n_rows, &err);
+        ck_assert_msg(status == NOE_OK, "%s\n%s", sql, err.text);
+        p = end + 1;
+    }
+    ck_assert_int_ge(n_queries, 10);
+    ck_assert_int_ge(n_rows, n_queries);
+    free(text);
+}
+END_TEST
+
+START_TEST(test_query_only_reads)
+{
+    int n = 0;
+    noe_assert_fails(
+        noe_ruledb_query(f.db, "DELETE FROM run", NULL, 0, count_row, &n, &err),
+        NOE_ERR_ARG, err, "not a query");
+    noe_assert_fails(noe_ruledb_query(f.db, "", NULL, 0, count_row, &n, &err),
+                     NOE_ERR_ARG, err, "not a query");
+    noe_assert_fails(
+        noe_ruledb_query(f.db, "SELECT nothing", NULL, 0, count_row, &n, &err),
+        NOE_ERR_DB, err, "no such column");
+    ck_assert_int_eq(fixture_int("SELECT count(*) FROM run"), 2);
+}
+END_TEST
+
 #define N(ARRAY) ((int)(sizeof(ARRAY) / sizeof *(ARRAY)))
 
 Suite *suite_schema(void);
@@ -250,6 +303,8 @@ Suite *suite_schema(void)
     tc = tcase_create("views");
     tcase_add_checked_fixture(tc, setup, fixture_teardown);
     tcase_add_loop_test(tc, test_views_answer, 0, N(answers));
+    tcase_add_test(tc, test_documented_queries_run);
+    tcase_add_test(tc, test_query_only_reads);
     suite_add_tcase(s, tc);
     return s;
 }
