@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * ONNX files and graphs of the algebra. This folder is the only one that knows protobuf.
- * Everything that is not understood passes through unchanged: the model's messages are
- * kept whole, and nodes, initializers and value infos are written back as they came
- * unless a rewrite replaced them.
+ * ONNX files and graphs of the algebra. This folder is the only one that knows
+ * protobuf. Everything that is not understood passes through unchanged: the model's
+ * messages are kept whole, and nodes, initializers and value infos are written back as
+ * they came unless a rewrite replaced them.
  */
 #ifndef NOE_ONNX_IO_ONNX_IO_H
 #define NOE_ONNX_IO_ONNX_IO_H
@@ -21,9 +21,10 @@ typedef struct noe_onnx_options {
     uint64_t max_bytes; /* refuse larger files; 0: 16 GiB */
 } noe_onnx_options;
 
-/* Reads and checks a file (IR 3 and later): truncated, hostile or absurd content gives an
- * error that names file, node and tensor. */
-NOE_NODISCARD noe_status noe_onnx_load(const char *path, const noe_onnx_options *options,
+/* Reads and checks a file (IR 3 and later): truncated, hostile or absurd content gives
+ * an error that names file, node and tensor. */
+NOE_NODISCARD noe_status noe_onnx_load(const char *path,
+                                       const noe_onnx_options *options,
                                        const noe_env *env, noe_onnx_model **m,
                                        noe_error *err);
 /* The same from memory (fuzzing, tests). data stays the caller's. */
@@ -33,26 +34,26 @@ NOE_NODISCARD noe_status noe_onnx_load_memory(const void *data, size_t len,
                                               noe_error *err);
 void noe_onnx_free(noe_onnx_model *m);
 
-/* The main graph in the algebra: one node (core or composite) for each ONNX node that it
- * can speak about, opaque nodes for the others; origin of node = 1 + index of the ONNX
- * node. Graph outputs by name, in order. Aliases (Identity, inference Dropout) are no
- * nodes. Initializers that are graph inputs too are inputs. The graph and its pool live
- * as long as the model. */
+/* The main graph in the algebra: one node (core or composite) for each ONNX node that
+ * it can speak about, opaque nodes for the others; origin of node = 1 + index of the
+ * ONNX node. Graph outputs by name, in order. Aliases (Identity, inference Dropout) are
+ * no nodes. Initializers that are graph inputs too are inputs. The graph and its pool
+ * live as long as the model. */
 const noe_graph *noe_onnx_graph(const noe_onnx_model *m);
 noe_pool *noe_onnx_pool(const noe_onnx_model *m);
 /* Operator as which ONNX node `origin` was imported (NOE_OP_OPAQUE if it was not). */
 noe_op noe_onnx_origin_op(const noe_onnx_model *m, uint32_t origin);
-/* Why node `origin` stayed opaque: "operator Gather is not in the algebra", "axis is not
- * constant", "input shape unknown". "" if it did not. */
+/* Why node `origin` stayed opaque: "operator Gather is not in the algebra", "axis is
+ * not constant", "input shape unknown". "" if it did not. */
 const char *noe_onnx_why_opaque(const noe_onnx_model *m, uint32_t origin);
 /* op_type of ONNX node `origin`. */
 const char *noe_onnx_op_type(const noe_onnx_model *m, uint32_t origin);
 
-/* Serialises the model with its main graph replaced by g (same pool): untouched nodes keep
- * bytes, names and order; new nodes and initializers get unique readable names; computed
- * weights (weight-only nodes) are evaluated; dead initializers go; inputs and outputs keep
- * names, order, types; value infos of vanished tensors go. g may contain composite nodes
- * (see noe_graph_fold). The result is a malloc'ed block. */
+/* Serialises the model with its main graph replaced by g (same pool): untouched nodes
+ * keep bytes, names and order; new nodes and initializers get unique readable names;
+ * computed weights (weight-only nodes) are evaluated; dead initializers go; inputs and
+ * outputs keep names, order, types; value infos of vanished tensors go. g may contain
+ * composite nodes (see noe_graph_fold). The result is a malloc'ed block. */
 NOE_NODISCARD noe_status noe_onnx_serialize(const noe_onnx_model *m, const noe_graph *g,
                                             char **data, size_t *len, noe_error *err);
 /* Serialize and write, complete or not at all. External data files are referred to, not
@@ -60,8 +61,8 @@ NOE_NODISCARD noe_status noe_onnx_serialize(const noe_onnx_model *m, const noe_g
 NOE_NODISCARD noe_status noe_onnx_save(const noe_onnx_model *m, const noe_graph *g,
                                        const char *path, noe_error *err);
 
-/* Counts of ONNX operators in the main graph, sorted by name, for the before/after table.
- * Constant nodes and initializers are counted as "Constant". */
+/* Counts of ONNX operators in the main graph, sorted by name, for the before/after
+ * table. Constant nodes and initializers are counted as "Constant". */
 typedef struct noe_onnx_count {
     char op_type[64];
     int n;
