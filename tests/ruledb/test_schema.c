@@ -277,7 +277,7 @@ START_TEST(test_query_only_reads)
     noe_assert_fails(noe_ruledb_query(f.db, "", NULL, 0, count_row, &n, &err),
                      NOE_ERR_ARG, err, "not a query");
     noe_assert_fails(
-        noe_ruledb_query(f.db, "SELECT nothing", NULL, 0, count_row, &n, &err),
+        noe_ruledb_query(f.db, "SELECT nowhere", NULL, 0, count_row, &n, &err),
         NOE_ERR_DB, err, "no such column");
     ck_assert_int_eq(fixture_int("SELECT count(*) FROM run"), 2);
 }
