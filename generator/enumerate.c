@@ -296,9 +296,29 @@ static void describe(const builder *b, noe_enode *e, uint64_t occurs,
     }
 }
 
-static uint32_t add_class(noe_universe *u, const noe_enode *e, int shape)
+static noe_fixed fixed_of(noe_universe *u, int shape, noe_fingerprint print)
 {
-    noe_gen_class c = {.shape = (uint16_t)shape,
+    noe_fingerprint zero = {{0}};
+    if (memcmp(&print, &zero, sizeof zero) == 0)
+        return NOE_FIXED_ZEROS;
+    if (!u->has_ones[shape]) {
+        size_t n = (size_t)u->n_samples * u->n_elements[shape];
+        noe_fe *ones = noe_malloc(n * sizeof *ones);
+        for (size_t i = 0; i < n; i++)
+            ones[i] = noe_fe_int(1);
+        u->ones[shape] = noe_project(u, shape, ones);
+        u->has_ones[shape] = true;
+        free(ones);
+    }
+    return memcmp(&print, &u->ones[shape], sizeof print) == 0 ? NOE_FIXED_ONES
+                                                              : NOE_FIXED_NONE;
+}
+
+static uint32_t add_class(noe_universe *u, const noe_enode *e, int shape,
+                          noe_fingerprint print)
+{
+    noe_gen_class c = {.fixed = (uint8_t)fixed_of(u, shape, print),
+                       .shape = (uint16_t)shape,
                        .level = e->level,
                        .n_constants = e->n_constants,
                        .n_leaves = e->n_leaves,
@@ -330,6 +350,15 @@ typedef struct term {
     uint32_t instance; /* shared with the other part of a cut; NOE_NO_OPERAND: own */
 } term;
 
+static bool is_uniform(const noe_fe *data, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        if (!noe_fe_eq(data[i], data[0]))
+            return false;
+    }
+    return true;
+}
+
 static void add_value(builder *b, const term *t, const noe_fe *data,
                       noe_fingerprint print)
 {
@@ -345,6 +374,7 @@ static void add_value(builder *b, const term *t, const noe_fe *data,
         u->values[t->e.a].is_weight && (!binary || u->values[t->e.b].is_weight);
     v.data = noe_arena_memdup(
         &u->arena, data, (size_t)u->n_samples * u->n_elements[t->shape] * sizeof *data);
+    v.is_closed = is_uniform(v.data, (size_t)u->n_samples * u->n_elements[t->shape]);
     memcpy(v.support, t->support, sizeof v.support);
     v.support[b->level - 1] = v.instance;
     derive_cuts(u, &t->e, &v);
@@ -376,7 +406,7 @@ static uint32_t add_term(builder *b, term *t, bool *was_known)
         stats->n_canonical += t->e.is_canonical;
     } else {
         stats->n_values++;
-        value = add_class(u, &t->e, t->shape);
+        value = add_class(u, &t->e, t->shape, print);
         noe_key_table_put(u->table, key, value);
         if (!is_last)
             add_value(b, t, b->scratch, print);
@@ -472,7 +502,7 @@ static void run_unary(builder *b, uint32_t n_values)
 {
     noe_universe *u = b->u;
     for (uint32_t a = 0; a < n_values && !should_stop(b); a++) {
-        if (u->values[a].level != b->level - 1)
+        if (u->values[a].level != b->level - 1 || u->values[a].is_closed)
             continue;
         struct range range = *moves_for(b, role_of(u, a), ROLES);
         for (uint32_t i = 0; i < range.n; i++) {
@@ -551,7 +581,7 @@ static void run_inside(builder *b, uint32_t x, uint32_t n_values)
     const noe_gen_value v = u->values[x];
     for (int i = 0; i < v.level; i++) {
         for (uint32_t y = v.support[i]; y < n_values && y < v.support[i] + 2; y++) {
-            if (u->values[y].instance != v.support[i])
+            if (u->values[y].instance != v.support[i] || u->values[y].is_closed)
                 continue;
             apply_overlapping(b, x, y, v.support);
             if (y != x && u->values[y].level < b->level - 1)
@@ -595,7 +625,7 @@ static void run_overlapping(builder *b, uint32_t n_values)
 {
     noe_universe *u = b->u;
     for (uint32_t x = 0; x < n_values && !should_stop(b); x++) {
-        if (u->values[x].level == 0)
+        if (u->values[x].level == 0 || u->values[x].is_closed)
             continue;
         if (u->values[x].level == b->level - 1)
             run_inside(b, x, n_values);
@@ -615,6 +645,8 @@ static void index_level(builder *b, uint32_t first)
         b->cap_users = u->n_values;
     }
     for (uint32_t i = first; i < u->n_values; i++) {
+        if (u->values[i].is_closed)
+            continue;
         id_list *list = &b->by_role[b->level][role_of(u, i)];
         NOE_PUSH(list->id, list->n, list->cap, i);
         for (int k = 0; k < u->values[i].level; k++) {

@@ -422,14 +422,16 @@ noe_params noe_move_params(const noe_move *move, const noe_shape *a, int64_t cut
 }
 
 /* Elementwise with two operands: the result has the shape of one of them; where the
- * space asks for equal shapes, the second may still be a scalar. */
-static bool fits_elementwise(const noe_space *space, const noe_shape *a,
+ * space asks for equal shapes, only mul takes a scalar. */
+static bool fits_elementwise(const noe_space *space, noe_op op, const noe_shape *a,
                              const noe_shape *b, const noe_shape *out)
 {
     bool like_a = noe_shape_eq(out, a), like_b = noe_shape_eq(out, b);
     if (!space->equal_shapes)
         return like_a || like_b;
-    return like_a && (like_b || b->rank == 0);
+    if (like_a && like_b)
+        return out->rank > 0;
+    return op == NOE_OP_MUL && (a->rank == 0 || b->rank == 0);
 }
 
 /* Windows keep the size, up to the stride, or have no padding at all and then shrink
@@ -470,7 +472,7 @@ static bool is_interesting(const noe_space *space, const noe_move *move,
                            bool b_is_weight, const noe_shape *out)
 {
     if (move->n_in == 2 && noe_op_has(move->op, NOE_TRAIT_EWISE))
-        return fits_elementwise(space, a, b, out);
+        return fits_elementwise(space, move->op, a, b, out);
     if (a->rank == 0)
         return !space->equal_shapes;
     if (has_param(move->op, NOE_PARAM_STRIDES)) {

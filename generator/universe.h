@@ -49,6 +49,7 @@ typedef struct noe_gen_value {
     uint16_t shape;
     uint8_t level, leaf; /* leaf: index of the leaf at level 0 */
     bool is_weight;
+    bool is_closed; /* one number everywhere: nothing is built upon it, but on leaves */
 } noe_gen_value;
 
 typedef struct noe_enode {
@@ -61,11 +62,15 @@ typedef struct noe_enode {
     bool is_canonical; /* variables of each group occur in order */
 } noe_enode;
 
+/* Values that are a constant of all samples and elements, whatever made them. */
+typedef enum noe_fixed { NOE_FIXED_NONE, NOE_FIXED_ZEROS, NOE_FIXED_ONES } noe_fixed;
+
 /* Facts of every value, also of the last level. */
 typedef struct noe_gen_class {
     uint32_t first, last; /* e-nodes plus 1, 0: none; first is the representative */
     uint16_t shape;
     uint8_t level, n_constants, n_leaves, n_heavy;
+    uint8_t fixed; /* noe_fixed */
 } noe_gen_class;
 
 /* Two sibling values that are the two parts of a cut of one value. */
@@ -107,6 +112,8 @@ typedef struct noe_universe {
     noe_key_table *memo;  /* (move, a, b) -> e-node */
     noe_projector *projector;
     noe_arena arena;
+    noe_fingerprint ones[NOE_MAX_SHAPES]; /* of all-ones tensors */
+    bool has_ones[NOE_MAX_SHAPES];
     noe_level_stats stats[NOE_MAX_LEVEL + 1];
 } noe_universe;
 

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Pairs: made from e-nodes, checked on fresh points, generalised, printed.
+ *
+ * Generalising is needed because the universe has few variables of a shape: a law of
+ * four variables shows up only as an instance with a variable twice, and a law about
+ * any tensor as one about some compound term that both sides happen to contain.
+ */
+#include "generator/pair.h"
+
+#include <stdio.h>
+
+#define GENERALIZE_ROUNDS 6
+
+/* Making */
+
+typedef struct maker {
+    const noe_universe *u;
+    noe_pair *pair;
+    bool is_full;
+} maker;
+
+static int add_node(maker *m, const noe_pair_node *node)
+{
+    if (m->pair->n_nodes == NOE_PAIR_MAX_NODES) {
+        m->is_full = true;
+        return 0;
+    }
+    m->pair->nodes[m->pair->n_nodes] = *node;
+    return m->pair->n_nodes++;
+}
+
+static int add_variable(maker *m, const noe_space_leaf *leaf)
+{
+    noe_pair *pair = m->pair;
+    for (int i = 0; i < pair->n_vars; i++) {
+        if (strcmp(pair->vars[i].name, leaf->name) == 0)
+            return i;
+    }
+    if (pair->n_vars == NOE_PAIR_MAX_VARS) {
+        m->is_full = true;
+        return 0;
+    }
+    memcpy(pair->vars[pair->n_vars].name, leaf->name, sizeof leaf->name);
+    pair->vars[pair->n_vars].shape = leaf->shape;
+    return pair->n_vars++;
+}
+
+static int add_leaf(maker *m, uint32_t value)
+{
+    const noe_space_leaf *leaf = &m->u->space->leaves[m->u->values[value].leaf];
+    noe_pair_node node = {.shape = leaf->shape, .value = value};
+    if (leaf->is_constant) {
+        node.op = leaf->op;
+        node.params = leaf->params;
+    } else {
+        node.is_var = true;
+        node.var = add_variable(m, leaf);
+    }
+    return add_node(m, &node);
+}
+
+static int add_value(maker *m, uint32_t value);
+
+/* Depth is bounded by NOE_MAX_LEVEL, as for add_value. */
+static int add_enode(maker *m, const noe_enode *e, uint32_t value)
+{
+    const noe_move *move = &m->u->space->moves[e->move];
+    noe_pair_node node = {
+        .op = move->op, .move = e->move, .n_in = move->n_in, .value = value};
+    node.params = noe_enode_params(m->u, e);
+    node.shape = m->u->shapes[m->u->classes[e->value].shape];
+    node.in[0] = add_value(m, e->a);
+    if (move->n_in == 2)
+        node.in[1] = add_value(m, e->b);
+    return add_node(m, &node);
+}
+
+/* The constant that a value is, whatever made it. */
+static int add_fixed(maker *m, uint32_t value)
+{
+    const noe_gen_class *c = &m->u->classes[value];
+    noe_pair_node node = {.op = c->fixed == NOE_FIXED_ONES ? NOE_OP_ONES : NOE_OP_ZEROS,
+                          .shape = m->u->shapes[c->shape],
+                          .value = value};
+    node.params.n = 1;
+    node.params.v[0] = noe_value_list(NOE_KIND_INTS, node.shape.rank, node.shape.dim);
+    return add_node(m, &node);
+}
+
+static int add_value(maker *m, uint32_t value)
+{
+    if (noe_universe_is_leaf(m->u, value))
+        return add_leaf(m, value);
+    if (m->u->classes[value].fixed != NOE_FIXED_NONE)
+        return add_fixed(m, value);
+    return add_enode(m, &m->u->enodes[m->u->classes[value].first - 1], value);
+}
+
+bool noe_pair_make(const noe_universe *u, uint32_t left, uint32_t right, noe_pair *pair)
+{
+    maker m = {.u = u, .pair = pair};
+    *pair = (noe_pair){.n_roots = 1};
+    const noe_enode *l = &u->enodes[left];
+    /* The left root stands for no value: it is not the same term as the right one. */
+    pair->lhs[0] = add_enode(&m, l, NOE_NO_OPERAND);
+    pair->level = l->level;
+    if (right == NOE_NO_OPERAND) {
+        pair->rhs[0] = add_value(&m, l->value);
+    } else {
+        pair->rhs[0] = add_enode(&m, &u->enodes[right], l->value);
+        if (u->enodes[right].level > pair->level)
+            pair->level = u->enodes[right].level;
+    }
+    return !m.is_full;
+}
+
+bool noe_pair_make_sibling(const noe_universe *u, const noe_sibling *s, noe_pair *pair)
+{
+    maker m = {.u = u, .pair = pair};
+    *pair = (noe_pair){.kind = NOE_PAIR_SIBLING, .level = s->level, .n_roots = 2};
+    pair->lhs[0] = add_value(&m, s->low_value);
+    pair->lhs[1] = add_value(&m, s->high_value);
+    pair->rhs[0] = add_enode(&m, &u->enodes[s->low], NOE_NO_OPERAND);
+    pair->rhs[1] = add_enode(&m, &u->enodes[s->high], NOE_NO_OPERAND);
+    return !m.is_full;
+}
+
+/* Checking */
+
+static void eval_pair(const noe_pair *pair, const noe_field *field, noe_rng *rng,
+                      noe_arena *arena, noe_tensor_fe *t)
+{
+    noe_tensor_fe var[NOE_PAIR_MAX_VARS];
+    for (int i = 0; i < pair->n_vars; i++) {
+        int64_t n = noe_shape_elements(&pair->vars[i].shape);
+        var[i].shape = pair->vars[i].shape;
+        var[i].data = noe_arena_alloc(arena, (size_t)n * sizeof(noe_fe));
+        for (int64_t k = 0; k < n; k++)
+            var[i].data[k] = noe_fe_random(rng);
+    }
+    for (int i = 0; i < pair->n_nodes; i++) {
+        const noe_pair_node *node = &pair->nodes[i];
+        if (node->is_var) {
+            t[i] = var[node->var];
+            continue;
+        }
+        size_t n = (size_t)noe_shape_elements(&node->shape);
+        t[i] = (noe_tensor_fe){node->shape, noe_arena_alloc(arena, n * sizeof(noe_fe))};
+        noe_tensor_fe in[2];
+        for (int k = 0; k < node->n_in; k++)
+            in[k] = t[node->in[k]];
+        noe_eval_fe(field, node->op, &node->params, in, node->n_in, &t[i]);
+    }
+}
+
+static bool tensors_agree(const noe_tensor_fe *a, const noe_tensor_fe *b)
+{
+    if (!noe_shape_eq(&a->shape, &b->shape))
+        return false;
+    int64_t n = noe_shape_elements(&a->shape);
+    for (int64_t i = 0; i < n; i++) {
+        if (!noe_fe_eq(a->data[i], b->data[i]))
+            return false;
+    }
+    return true;
+}
+
+bool noe_pair_holds(const noe_pair *pair, uint64_t seed, int n_rounds)
+{
+    noe_arena arena = {0};
+    bool holds = true;
+    for (int round = 0; round < n_rounds && holds; round++) {
+        noe_rng rng = noe_rng_split(seed, "recheck", (uint64_t)round);
+        noe_field field = noe_field_make(noe_rng_next(&rng));
+        noe_tensor_fe t[NOE_PAIR_MAX_NODES];
+        eval_pair(pair, &field, &rng, &arena, t);
+        for (int i = 0; i < pair->n_roots; i++)
+            holds = holds && tensors_agree(&t[pair->lhs[i]], &t[pair->rhs[i]]);
+        noe_arena_clear(&arena);
+    }
+    return holds;
+}
+
+/* Generalising */
+
+static void mark_below(const noe_pair *pair, const int *roots, bool *mark)
+{
+    memset(mark, 0, NOE_PAIR_MAX_NODES * sizeof *mark);
+    for (int i = 0; i < pair->n_roots; i++)
+        mark[roots[i]] = true;
+    for (int i = pair->n_nodes - 1; i >= 0; i--) {
+        for (int k = 0; mark[i] && k < pair->nodes[i].n_in; k++)
+            mark[pair->nodes[i].in[k]] = true;
+    }
+}
+
+void noe_pair_variables(const noe_pair *pair, uint32_t vars[2])
+{
+    bool left[NOE_PAIR_MAX_NODES], right[NOE_PAIR_MAX_NODES];
+    mark_below(pair, pair->lhs, left);
+    mark_below(pair, pair->rhs, right);
+    vars[0] = vars[1] = 0;
+    for (int i = 0; i < pair->n_nodes; i++) {
+        if (!pair->nodes[i].is_var)
+            continue;
+        vars[0] |= (uint32_t)left[i] << pair->nodes[i].var;
+        vars[1] |= (uint32_t)right[i] << pair->nodes[i].var;
+    }
+}
+
+/* Drops nodes and variables that no root needs. */
+static void compact(noe_pair *pair)
+{
+    bool left[NOE_PAIR_MAX_NODES], right[NOE_PAIR_MAX_NODES];
+    int to[NOE_PAIR_MAX_NODES], var_to[NOE_PAIR_MAX_VARS];
+    mark_below(pair, pair->lhs, left);
+    mark_below(pair, pair->rhs, right);
+    noe_pair_var vars[NOE_PAIR_MAX_VARS];
+    int n_vars = 0, n = 0;
+    memcpy(vars, pair->vars, sizeof vars);
+    for (int i = 0; i < NOE_PAIR_MAX_VARS; i++)
+        var_to[i] = -1;
+    for (int i = 0; i < pair->n_nodes; i++) {
+        if (!left[i] && !right[i])
+            continue;
+        noe_pair_node node = pair->nodes[i];
+        for (int k = 0; k < node.n_in; k++)
+            node.in[k] = to[node.in[k]];
+        if (node.is_var) {
+            if (var_to[node.var] < 0) {
+                pair->vars[n_vars] = vars[node.var];
+                var_to[node.var] = n_vars++;
+            }
+            node.var = var_to[node.var];
+        }
+        to[i] = n;
+        pair->nodes[n++] = node;
+    }
+    pair->n_nodes = n;
+    pair->n_vars = n_vars;
+    for (int i = 0; i < pair->n_roots; i++) {
+        pair->lhs[i] = to[pair->lhs[i]];
+        pair->rhs[i] = to[pair->rhs[i]];
+    }
+}
+
+/* All nodes with this value become a fresh variable. */
+static bool make_variable(noe_pair *pair, uint32_t value, const noe_shape *shape)
+{
+    if (pair->n_vars == NOE_PAIR_MAX_VARS)
+        return false;
+    noe_pair_var *var = &pair->vars[pair->n_vars];
+    *var = (noe_pair_var){.shape = *shape};
+    snprintf(var->name, sizeof var->name, "t%d", pair->n_vars + 1);
+    for (int i = 0; i < pair->n_nodes; i++) {
+        if (pair->nodes[i].value == value)
+            pair->nodes[i] = (noe_pair_node){
+                .is_var = true, .var = pair->n_vars, .shape = *shape, .value = value};
+    }
+    pair->n_vars++;
+    return true;
+}
+
+static bool occurs_marked(const noe_pair *pair, uint32_t value, const bool *mark)
+{
+    for (int i = 0; i < pair->n_nodes; i++) {
+        if (mark[i] && pair->nodes[i].value == value)
+            return true;
+    }
+    return false;
+}
+
+static bool is_root(const noe_pair *pair, int node, const int *roots)
+{
+    for (int i = 0; i < pair->n_roots; i++) {
+        if (roots[i] == node)
+            return true;
+    }
+    return false;
+}
+
+/* Replaces a term that both sides contain by a variable. Constants are terms, too: what
+ * holds for a constant may hold for any tensor. */
+static bool generalize_shared(noe_pair *pair, uint64_t seed)
+{
+    bool left[NOE_PAIR_MAX_NODES], right[NOE_PAIR_MAX_NODES];
+    mark_below(pair, pair->lhs, left);
+    mark_below(pair, pair->rhs, right);
+    for (int i = pair->n_nodes - 1; i >= 0; i--) {
+        const noe_pair_node *node = &pair->nodes[i];
+        if (node->is_var || !left[i] || node->value == NOE_NO_OPERAND ||
+            is_root(pair, i, pair->lhs) || !occurs_marked(pair, node->value, right))
+            continue;
+        noe_pair trial = *pair;
+        if (!make_variable(&trial, node->value, &node->shape))
+            return false;
+        compact(&trial);
+        if (noe_pair_holds(&trial, seed, GENERALIZE_ROUNDS)) {
+            *pair = trial;
+            return true;
+        }
+    }
+    return false;
+}
+
+#define MAX_USES 8
+
+/* A variable that occurs at least twice on both sides may be two variables. */
+static bool generalize_variable(noe_pair *pair, int var, uint64_t seed)
+{
+    bool left[NOE_PAIR_MAX_NODES];
+    int use[MAX_USES], n = 0;
+    unsigned on_left = 0;
+    mark_below(pair, pair->lhs, left);
+    for (int i = 0; i < pair->n_nodes; i++) {
+        if (!pair->nodes[i].is_var || pair->nodes[i].var != var)
+            continue;
+        if (n == MAX_USES)
+            return false;
+        on_left |= (unsigned)left[i] << n;
+        use[n++] = i;
+    }
+    /* The first use keeps its name. */
+    for (unsigned chosen = 2; chosen < 1u << n; chosen += 2) {
+        unsigned kept = ~chosen & ((1u << n) - 1);
+        if (!(chosen & on_left) || !(chosen & ~on_left) || !(kept & on_left) ||
+            !(kept & ~on_left) || pair->n_vars == NOE_PAIR_MAX_VARS)
+            continue;
+        noe_pair trial = *pair;
+        int fresh = trial.n_vars++;
+        trial.vars[fresh].shape = pair->vars[var].shape;
+        snprintf(trial.vars[fresh].name, sizeof trial.vars[0].name, "y%d", fresh + 1);
+        for (int i = 0; i < n; i++) {
+            if (chosen >> i & 1) {
+                trial.nodes[use[i]].var = fresh;
+                trial.nodes[use[i]].value = NOE_NO_OPERAND;
+            }
+        }
+        if (noe_pair_holds(&trial, seed, GENERALIZE_ROUNDS)) {
+            *pair = trial;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool generalize_repeated(noe_pair *pair, uint64_t seed)
+{
+    for (int var = 0; var < pair->n_vars; var++) {
+        if (generalize_variable(pair, var, seed))
+            return true;
+    }
+    return false;
+}
+
+/* The roots of siblings would each hold alone: what they share is the point of them. */
+void noe_pair_generalize(noe_pair *pair, uint64_t seed)
+{
+    if (pair->kind == NOE_PAIR_SIBLING)
+        return;
+    while (generalize_shared(pair, seed) || generalize_repeated(pair, seed))
+        ;
+}
+
+/* Printing */
+
+/* Depth is bounded by NOE_PAIR_MAX_NODES. */
+static void print_node(noe_buf *b, const noe_pair *pair, int i)
+{
+    const noe_pair_node *node = &pair->nodes[i];
+    if (node->is_var) {
+        noe_buf_puts(b, pair->vars[node->var].name);
+        return;
+    }
+    const noe_op_info *info = noe_op_get(node->op);
+    noe_buf_puts(b, info->name);
+    for (int k = 0; k < info->n_params; k++) {
+        noe_buf_printf(b, "%s%s=", k ? ", " : "[", noe_param_name(info->params[k]));
+        noe_value_print(b, &node->params.v[k]);
+    }
+    noe_buf_puts(b, info->n_params ? "](" : "(");
+    for (int k = 0; k < node->n_in; k++) {
+        noe_buf_puts(b, k ? ", " : "");
+        print_node(b, pair, node->in[k]);
+    }
+    noe_buf_puts(b, ")");
+}
+
+static void print_side(noe_buf *b, const noe_pair *pair, const int *roots)
+{
+    noe_buf_puts(b, pair->n_roots > 1 ? "{ " : "");
+    for (int i = 0; i < pair->n_roots; i++) {
+        noe_buf_puts(b, i ? ", " : "");
+        print_node(b, pair, roots[i]);
+    }
+    noe_buf_puts(b, pair->n_roots > 1 ? " }" : "");
+}
+
+void noe_pair_print(noe_buf *b, const noe_pair *pair)
+{
+    print_side(b, pair, pair->lhs);
+    noe_buf_puts(b, " == ");
+    print_side(b, pair, pair->rhs);
+}
+
+void noe_pair_print_shapes(noe_buf *b, const noe_pair *pair)
+{
+    for (int i = 0; i < pair->n_vars; i++) {
+        noe_buf_printf(b, "%s%s=", i ? " " : "", pair->vars[i].name);
+        noe_shape_print(b, &pair->vars[i].shape);
+    }
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A pair: two terms with concrete shapes and parameters that the universe found equal,
+ * as two trees over shared variables. Pairs are what pruning hands to lifting.
+ */
+#ifndef NOE_GENERATOR_PAIR_H
+#define NOE_GENERATOR_PAIR_H
+
+#include "generator/universe.h"
+
+#define NOE_PAIR_MAX_NODES 64
+#define NOE_PAIR_MAX_VARS  12
+#define NOE_PAIR_MAX_ROOTS 2
+
+typedef enum noe_pair_kind {
+    NOE_PAIR_AXIOM,   /* not derivable from the others */
+    NOE_PAIR_DERIVED, /* derivable, kept because one side has fewer heavy operators */
+    NOE_PAIR_SIBLING, /* two outputs: the parts of a cut */
+} noe_pair_kind;
+
+typedef struct noe_pair_node {
+    bool is_var;
+    int var;
+    noe_op op;
+    noe_params params;
+    int move; /* of operators that are not constants */
+    int n_in;
+    int in[2];
+    noe_shape shape;
+    uint32_t value; /* in the universe; NOE_NO_OPERAND for roots */
+} noe_pair_node;
+
+typedef struct noe_pair_var {
+    char name[16];
+    noe_shape shape;
+} noe_pair_var;
+
+typedef struct noe_pair {
+    noe_pair_kind kind;
+    int level;                               /* operators of the larger side */
+    noe_pair_node nodes[NOE_PAIR_MAX_NODES]; /* operands before operators, not shared */
+    int n_nodes;
+    noe_pair_var vars[NOE_PAIR_MAX_VARS];
+    int n_vars;
+    int lhs[NOE_PAIR_MAX_ROOTS], rhs[NOE_PAIR_MAX_ROOTS];
+    int n_roots;
+} noe_pair;
+
+/* The pair (e-node left, e-node right), or with right NOE_NO_OPERAND (e-node left, the
+ * leaf of its class). false if it is larger than the limits above. */
+bool noe_pair_make(const noe_universe *u, uint32_t left, uint32_t right,
+                   noe_pair *pair);
+bool noe_pair_make_sibling(const noe_universe *u, const noe_sibling *s, noe_pair *pair);
+
+/* Whether both sides agree on n_rounds fresh random assignments, each with its own
+ * field key. */
+bool noe_pair_holds(const noe_pair *pair, uint64_t seed, int n_rounds);
+
+/* Variables of the left and of the right side, a bit each. */
+void noe_pair_variables(const noe_pair *pair, uint32_t vars[2]);
+
+/* Makes the pair more general while it still holds: terms that both sides share become
+ * variables, and variables that occur several times are split. */
+void noe_pair_generalize(noe_pair *pair, uint64_t seed);
+
+/* "add(x1, x2) == add(x2, x1)" with concrete parameters; shapes as "x1=[2,3] x2=[2,3]".
+ */
+void noe_pair_print(noe_buf *b, const noe_pair *pair);
+void noe_pair_print_shapes(noe_buf *b, const noe_pair *pair);
+
+#endif

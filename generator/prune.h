@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From a universe to the few pairs that the rest follows from.
+ */
+#ifndef NOE_GENERATOR_PRUNE_H
+#define NOE_GENERATOR_PRUNE_H
+
+#include "generator/pair.h"
+
+typedef struct noe_prune_stats {
+    uint64_t n_classes;    /* with something to explain */
+    uint64_t n_accepted;   /* after the forward pass */
+    uint64_t n_removed;    /* by the backward pass */
+    uint64_t n_derived;    /* kept although derivable: fewer heavy operators */
+    uint64_t n_siblings;   /* pairs with two outputs */
+    uint64_t n_false;      /* refuted on fresh points */
+    uint64_t n_undirected; /* variables of neither side contain the other's */
+    uint64_t n_too_large;  /* do not fit a pair */
+    uint64_t n_cut;        /* matches given up at the step limit */
+    double cpu_seconds;
+} noe_prune_stats;
+
+/* Pairs in a deterministic order, in a malloc'ed array. seed chooses the fresh points.
+ */
+NOE_NODISCARD noe_status noe_universe_prune(const noe_universe *u, noe_pair **pairs,
+                                            int *n_pairs, noe_prune_stats *stats,
+                                            noe_error *err);
+
+#endif
