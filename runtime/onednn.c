@@ -18,7 +18,6 @@
 
 #define ALIGNMENT         ((size_t)64)
 #define MAX_WEIGHT_COPIES 1024
-#define MAX_OPERANDS      8 /* of a node on the reference evaluator */
 
 typedef struct onednn_backend {
     noe_backend base;
@@ -183,9 +182,9 @@ static noe_status bind_step(onednn_executor *e, uint32_t index, noe_error *err)
 static void run_reference(onednn_executor *e, const noe_dnn_step *step, size_t copy)
 {
     const noe_node *n = &e->g->nodes[step->node];
-    noe_tensor_f32 tensors[MAX_OPERANDS + 1];
+    noe_tensor_f32 tensors[NOE_MAX_INPUTS + 1];
     int n_in = step->n_args - 1;
-    NOE_ASSERT(n_in <= MAX_OPERANDS);
+    NOE_ASSERT(n_in <= NOE_MAX_INPUTS);
     for (int i = 0; i < n_in; i++) {
         uint32_t from = noe_graph_inputs(e->g, step->node)[i].node;
         tensors[i].shape = e->g->nodes[from].types[0].shape;

@@ -30,15 +30,15 @@ bool noe_dnn_eltwise_of(noe_op op, noe_dnn_eltwise *e)
 
 /* One eltwise call in the layout of `from`; done stays false if there is none. */
 static noe_status add_eltwise(noe_dnn_plan *p, const noe_dnn_eltwise *e,
-                              dnnl_primitive_attr_t attr, const noe_dnn_view *from,
-                              noe_dnn_view *to, bool *done, noe_error *err)
+                              const noe_dnn_view *from, noe_dnn_view *to, bool *done,
+                              noe_error *err)
 {
     dnnl_eltwise_desc_t desc;
     dnnl_primitive_desc_t pd = NULL;
     if (dnnl_eltwise_forward_desc_init(&desc, dnnl_forward_inference, e->alg, &from->md,
                                        e->alpha, e->beta) != dnnl_success)
         return NOE_OK;
-    NOE_TRY(noe_dnn_describe(p, &desc, attr, &pd, err));
+    NOE_TRY(noe_dnn_describe(p, &desc, NULL, &pd, err));
     if (!pd)
         return NOE_OK;
     *to = noe_dnn_can_overwrite(p, from) ? *from : noe_dnn_new_view(p, &from->md);
@@ -54,7 +54,7 @@ noe_status noe_dnn_emit_unary(noe_dnn_plan *p, const noe_fusion *f, bool *done,
     noe_dnn_view from, to;
     NOE_TRY(noe_dnn_get(p, f->operands[0], NULL, &from, err));
     noe_dnn_eltwise e = eltwise[p->g->nodes[f->anchor].op];
-    NOE_TRY(add_eltwise(p, &e, NULL, &from, &to, done, err));
+    NOE_TRY(add_eltwise(p, &e, &from, &to, done, err));
     if (*done)
         noe_dnn_set_value(p, f->last, &to);
     return NOE_OK;
@@ -120,29 +120,28 @@ static bool as_function(noe_op op, float c, bool c_first, noe_dnn_eltwise *e)
     return isfinite(e->alpha) && isfinite(e->beta);
 }
 
+/* Not with an activation: oneDNN 2.6 computes eltwise with eltwise post-ops by its
+ * reference, and wrongly. */
 static noe_status emit_function(noe_dnn_plan *p, const noe_fusion *f, bool *done,
                                 noe_error *err)
 {
     const noe_shape *y = &p->g->nodes[f->last].types[0].shape;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 && f->n_steps == 0; i++) {
         noe_ref c = f->operands[i], x = f->operands[1 - i];
         if (!noe_dnn_is_weight(p, c) || noe_shape_elements(noe_dnn_shape(p, c)) != 1 ||
             !noe_shape_eq(noe_dnn_shape(p, x), y))
             continue;
         float *value = NULL;
-        noe_dnn_eltwise e, none = {dnnl_alg_kind_undef, 0, 0};
+        noe_dnn_eltwise e;
         NOE_TRY(noe_dnn_weight_data(p, c, &value, err));
         if (!as_function(p->g->nodes[f->anchor].op, *value, i == 0, &e))
             continue;
         noe_dnn_view from, to;
-        dnnl_primitive_attr_t attr = NULL;
         NOE_TRY(noe_dnn_get(p, x, NULL, &from, err));
-        NOE_TRY(make_attr(p, f, &none, &attr, err));
-        noe_status s = add_eltwise(p, &e, attr, &from, &to, done, err);
-        dnnl_primitive_attr_destroy(attr);
-        if (s == NOE_OK && *done)
+        NOE_TRY(add_eltwise(p, &e, &from, &to, done, err));
+        if (*done)
             noe_dnn_set_value(p, f->last, &to);
-        return s;
+        return NOE_OK;
     }
     return NOE_OK;
 }
@@ -279,7 +278,8 @@ noe_status noe_dnn_emit_binary(noe_dnn_plan *p, const noe_fusion *f, bool *done,
     NOE_TRY(noe_dnn_get(p, c.first, NULL, &a, err));
     if (noe_shape_eq(sa, y) && !noe_dnn_is_plain(&a.md)) {
         NOE_TRY(emit_in_layout(p, f, &c, &a, done, err));
-        if (*done)
+        /* Rather two calls in this layout than one in C order. */
+        if (*done || f->n_steps > 0)
             return NOE_OK;
     }
     dnnl_dims_t da, db, dy;

@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAX_INPUTS 8 /* no row of ops.def takes more */
-
 typedef struct reference_executor {
     noe_executor base;
     noe_graph *g;
@@ -73,8 +71,8 @@ static void compute_node(reference_executor *e, uint32_t i)
 {
     const noe_graph *g = e->g;
     const noe_node *n = &g->nodes[i];
-    noe_tensor_f32 in[MAX_INPUTS], out;
-    NOE_ASSERT(n->n_inputs <= MAX_INPUTS);
+    noe_tensor_f32 in[NOE_MAX_INPUTS], out;
+    NOE_ASSERT(n->n_inputs <= NOE_MAX_INPUTS);
     for (uint32_t k = 0; k < n->n_inputs; k++) {
         uint32_t from = noe_graph_inputs(g, i)[k].node;
         in[k] = (noe_tensor_f32){g->nodes[from].types[0].shape, e->value[from]};

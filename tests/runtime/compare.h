@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs one graph on two backends and compares the outputs.
+ */
+#ifndef NOE_TESTS_RUNTIME_COMPARE_H
+#define NOE_TESTS_RUNTIME_COMPARE_H
+
+#include "runtime/runtime.h"
+
+/* Relative to the largest magnitude of an output. Sums of some hundred products in
+ * another order, and oneDNN's polynomials for exp and tanh, stay well below. */
+#define NOE_BACKEND_TOLERANCE 2e-5
+
+/* Do both backends give the same outputs for g on random inputs? Otherwise, or when one
+ * fails, text (cap bytes) says how they differ. */
+bool noe_backends_agree(noe_backend *a, noe_backend *b, const noe_graph *g,
+                        uint64_t seed, char *text, size_t cap);
+
+#endif
