@@ -2,21 +2,12 @@
 #include "optimizer/cost_backend.h"
 #include <math.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* Roofline of one core: what a vectorised kernel reaches. Only orders of magnitude
  * matter (cost.c). */
 #define FLOPS_A_SECOND 100e9
 #define BYTES_A_SECOND 20e9
 #define CALL_SECONDS   0.5e-6
-
-uint64_t noe_cache_bytes(void)
-{
-    long bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    if (bytes <= 0)
-        bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    return bytes > 0 ? (uint64_t)bytes : UINT64_C(8) << 20;
-}
 
 static double elements(const noe_graph *g, noe_ref r)
 {
@@ -103,8 +94,14 @@ static noe_status time_and_keep(noe_backend_costs *c, noe_kernels *k, uint32_t i
 {
     noe_measure measure;
     noe_error fault;
+    noe_status status = time_kernel(c, k, i, &measure, &fault);
     c->n_timed++;
-    if (time_kernel(c, k, i, &measure, &fault) != NOE_OK) {
+    if (status == NOE_ERR_CANCELLED) {
+        if (err)
+            *err = fault;
+        return status;
+    }
+    if (status != NOE_OK) {
         c->n_failed++;
         noe_log(c->env, NOE_LOG_WARN, "a kernel cannot be timed: %s\n%s", fault.text,
                 key);

@@ -23,7 +23,5 @@ typedef struct noe_backend_costs {
  * weights do not fit into it. */
 void noe_backend_costs_init(noe_backend_costs *c, noe_backend *backend, noe_ruledb *db,
                             const noe_env *env, bool cold_weights);
-/* Bytes of the last-level cache (a guess of 8 MiB where the system does not tell). */
-uint64_t noe_cache_bytes(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include "core/base/options.h"
 #include "optimizer/cost_backend.h"
 #include "optimizer/report.h"
+#include "runtime/measure.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -73,7 +74,7 @@ static noe_status open_costs(job *j, noe_error *err)
     const noe_graph *g = noe_onnx_graph(j->model);
     uint8_t *live = noe_malloc(g->n_nodes + 1);
     noe_graph_mark_live(g, live);
-    bool cold = noe_weight_bytes(g, live) > noe_cache_bytes();
+    bool cold = noe_weight_bytes(g, live) > noe_last_level_cache_bytes();
     free(live);
     NOE_TRY(noe_backend_open(device, &j->env, &j->backend, err));
     if (j->cmd->costs)

@@ -106,6 +106,10 @@ noe_status noe_optimize(const noe_env *env, const noe_graph *g,
     r->after = r->before;
     NOE_TRY(find_better(env, g, rules, costs, options, &r->search, &folded, err));
     r->search_seconds = noe_wall_seconds() - start;
+    /* The first interruption asks for the best so far, which is still to be checked;
+     * a second one ends everything. */
+    if (r->search.interrupted && env->cancel)
+        *env->cancel = 0;
     if (!folded)
         return NOE_OK;
     noe_status status = decide(g, folded, costs, backend, options, r, err);

@@ -132,6 +132,17 @@ static void find_match(const search *s, const noe_graph *g, const noe_site *site
 
 /* ---- judging a rewritten graph ---- */
 
+/* A cancellation while measuring ends the search, it is no failure. */
+static noe_status cost_of(search *s, const noe_graph *g, double limit, noe_cost *cost)
+{
+    noe_status status = noe_costs_graph(s->costs, g, limit, cost, s->err);
+    if (status != NOE_ERR_CANCELLED)
+        return status;
+    s->result->interrupted = true;
+    *cost = (noe_cost){.seconds = INFINITY};
+    return NOE_OK;
+}
+
 static bool is_allowed(const search *s, const noe_cost *cost)
 {
     return cost->n_operators <= s->max_operators &&
@@ -182,7 +193,7 @@ static bool judge_alone(void *ctx, const noe_site *site, const noe_match *match)
     if (s->status != NOE_OK || !out)
         return s->status == NOE_OK;
     gain found = {.site = *site, .order = w->n_gains};
-    s->status = noe_costs_graph(s->costs, out, w->now.seconds, &found.cost, s->err);
+    s->status = cost_of(s, out, w->now.seconds, &found.cost);
     if (s->status == NOE_OK && found.cost.exact && is_allowed(s, &found.cost) &&
         noe_cost_less(&found.cost, &w->now))
         NOE_PUSH(w->gains, w->n_gains, w->cap_gains, found);
@@ -246,7 +257,7 @@ static noe_status apply_together(sweep *w, uint32_t max_n, choice *c)
     noe_status status =
         noe_rewriter_finish(&w->rewriter, NULL, &c->graph, NULL, s->err);
     if (status == NOE_OK)
-        status = noe_costs_graph(s->costs, c->graph, INFINITY, &c->cost, s->err);
+        status = cost_of(s, c->graph, INFINITY, &c->cost);
     return status;
 }
 
@@ -337,7 +348,7 @@ static bool judge_child(void *ctx, const noe_site *site, const noe_match *match)
         return s->status == NOE_OK;
     if (noe_frontier_see(&s->frontier, noe_graph_hash(out))) {
         noe_state child = {.parent = e->parent, .site = *site};
-        s->status = noe_costs_graph(s->costs, out, limit_of(s), &child.cost, s->err);
+        s->status = cost_of(s, out, limit_of(s), &child.cost);
         if (s->status == NOE_OK && child.cost.exact && is_allowed(s, &child.cost) &&
             child.cost.seconds < limit_of(s))
             noe_frontier_push(&s->frontier, noe_frontier_add(&s->frontier, &child));

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/optimizer/fixture.h"
+
+static int n_directions(const char *text)
+{
+    noe_rule_set set;
+    const char *const texts[] = {text, NULL};
+    fixture_rules(&set, texts);
+    int n = set.n;
+    noe_rule_set_clear(&set);
+    return n;
+}
+
+START_TEST(test_rules_use_both_directions_where_both_bind)
+{
+    ck_assert_int_eq(
+        n_directions("mul(?a, add(?b, ?c)) => add(mul(?a, ?b), mul(?a, ?c))"), 2);
+}
+END_TEST
+
+START_TEST(test_rules_use_one_direction_where_a_variable_is_lost)
+{
+    ck_assert_int_eq(n_directions("sub(?a, ?a) => sub(?b, ?b)"), 0);
+    ck_assert_int_eq(n_directions("sub(add(?a, ?b), ?b) => ?a"), 1);
+    ck_assert_int_eq(n_directions("neg(neg(?a)) => ?a"), 1);
+}
+END_TEST
+
+START_TEST(test_rules_drop_what_the_matcher_does_by_itself)
+{
+    ck_assert_int_eq(n_directions("add(?a, ?b) => add(?b, ?a)"), 0);
+    ck_assert_int_eq(
+        n_directions("relu(mul(?a, add(?b, ?c))) => relu(mul(add(?c, ?b), ?a))"), 0);
+    ck_assert_int_eq(n_directions("sub(?a, ?b) => neg(sub(?b, ?a))"), 2);
+}
+END_TEST
+
+START_TEST(test_rules_are_kept_once)
+{
+    noe_rule_set set;
+    const char *const texts[] = {"neg(neg(?a)) => ?a", "neg(neg(?x)) => ?x", NULL};
+    fixture_rules(&set, texts);
+    ck_assert_int_eq(set.n, 1);
+    ck_assert_int_eq(set.n_rows, 2);
+    noe_rule_set_clear(&set);
+}
+END_TEST
+
+START_TEST(test_rules_are_found_by_root_operator)
+{
+    noe_rule_set set;
+    const char *const texts[] = {"neg(neg(?a)) => ?a", "relu(relu(?a)) => relu(?a)",
+                                 "sub(?a, ?b) => add(?a, neg(?b))", NULL};
+    fixture_rules(&set, texts);
+    int n = 0;
+    for (int op = 0; op < NOE_OP_COUNT; op++) {
+        for (int i = set.first[op]; i < set.first[op + 1]; i++, n++) {
+            const noe_rule *r = &set.rules[set.by_op[i]]->rule;
+            ck_assert_int_eq((int)r->nodes[r->lhs[0]].op, op);
+        }
+    }
+    ck_assert_int_eq(n, set.n);
+    ck_assert_int_eq(set.first[NOE_OP_NEG + 1] - set.first[NOE_OP_NEG], 1);
+    noe_rule_set_clear(&set);
+}
+END_TEST
+
+START_TEST(test_rules_refuse_malformed_text)
+{
+    noe_rule_set set = {0};
+    noe_error err;
+    noe_assert_fails(
+        noe_rule_set_add(&set, "id0", "relu(?a) =>", NOE_CLASS_EXACT, &err),
+        NOE_ERR_PARSE, err, "id0");
+    noe_rule_set_clear(&set);
+}
+END_TEST
+
+START_TEST(test_rules_need_a_database)
+{
+    noe_rule_set set = {0};
+    noe_error err;
+    noe_status status =
+        noe_rule_set_load(&set, "/nonexistent/rules.db", NOE_CLASS_FLOAT, &err);
+    ck_assert_int_ne(status, NOE_OK);
+    ck_assert_msg(noe_contains(err.text, "/nonexistent/rules.db"), "%s", err.text);
+    noe_rule_set_clear(&set);
+}
+END_TEST
+
+Suite *suite_rules(void);
+Suite *suite_rules(void)
+{
+    Suite *s = suite_create("optimizer.rules");
+    TCase *tc = tcase_create("rules");
+    tcase_add_test(tc, test_rules_use_both_directions_where_both_bind);
+    tcase_add_test(tc, test_rules_use_one_direction_where_a_variable_is_lost);
+    tcase_add_test(tc, test_rules_drop_what_the_matcher_does_by_itself);
+    tcase_add_test(tc, test_rules_are_kept_once);
+    tcase_add_test(tc, test_rules_are_found_by_root_operator);
+    tcase_add_test(tc, test_rules_refuse_malformed_text);
+    tcase_add_test(tc, test_rules_need_a_database);
+    suite_add_tcase(s, tc);
+    return s;
+}
