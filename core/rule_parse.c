@@ -221,7 +221,7 @@ static noe_status parse_unary(parser *p, uint16_t *term)
 typedef struct infix {
     const char *text;
     noe_term_kind kind;
-    bool swap, negate;
+    bool swap; /* the operands */
 } infix;
 
 typedef noe_status parse_fn(parser *p, uint16_t *term);
@@ -239,33 +239,46 @@ static noe_status parse_chain(parser *p, const infix *ops, int n_ops, parse_fn *
             return p->lx.status;
         uint16_t right;
         NOE_TRY(next(p, &right));
-        uint16_t a = ops[k].swap ? right : *term, b = ops[k].swap ? *term : right;
-        NOE_TRY(add_node2(p, ops[k].kind, a, b, term));
+        NOE_TRY(add_node2(p, ops[k].kind, *term, right, term));
     }
 }
 
 static noe_status parse_prod(parser *p, uint16_t *term)
 {
-    static const infix ops[] = {{"*", NOE_TERM_MUL, 0, 0},
-                                {"/", NOE_TERM_DIV, 0, 0},
-                                {"%", NOE_TERM_MOD, 0, 0}};
+    static const infix ops[] = {
+        {"*", NOE_TERM_MUL, 0}, {"/", NOE_TERM_DIV, 0}, {"%", NOE_TERM_MOD, 0}};
     return parse_chain(p, ops, 3, parse_unary, term);
 }
 
 static noe_status parse_sum(parser *p, uint16_t *term)
 {
-    static const infix ops[] = {{"+", NOE_TERM_ADD, 0, 0},
-                                {"-", NOE_TERM_SUB, 0, 0},
-                                {"++", NOE_TERM_CAT, 0, 0}};
+    static const infix ops[] = {
+        {"+", NOE_TERM_ADD, 0}, {"-", NOE_TERM_SUB, 0}, {"++", NOE_TERM_CAT, 0}};
     return parse_chain(p, ops, 3, parse_prod, term);
 }
 
+/* Comparisons do not chain: a < b < c would compare a truth value. */
 static noe_status parse_cmp(parser *p, uint16_t *term)
 {
-    static const infix ops[] = {{"==", NOE_TERM_EQ, 0, 0}, {"!=", NOE_TERM_NE, 0, 0},
-                                {"<=", NOE_TERM_LE, 0, 0}, {"<", NOE_TERM_LT, 0, 0},
-                                {">=", NOE_TERM_LE, 1, 0}, {">", NOE_TERM_LT, 1, 0}};
-    return parse_chain(p, ops, 6, parse_sum, term);
+    static const infix ops[] = {{"==", NOE_TERM_EQ, 0}, {"!=", NOE_TERM_NE, 0},
+                                {"<=", NOE_TERM_LE, 0}, {"<", NOE_TERM_LT, 0},
+                                {">=", NOE_TERM_LE, 1}, {">", NOE_TERM_LT, 1}};
+    const int n_ops = sizeof ops / sizeof *ops;
+    NOE_TRY(parse_sum(p, term));
+    int k = 0;
+    while (k < n_ops && !noe_lex_accept(&p->lx, ops[k].text))
+        k++;
+    if (k == n_ops)
+        return p->lx.status;
+    uint16_t right;
+    NOE_TRY(parse_sum(p, &right));
+    for (int i = 0; i < n_ops; i++) {
+        if (noe_lex_is(&p->lx, ops[i].text))
+            return noe_lex_fail(&p->lx,
+                                "comparisons do not chain, brackets are missing");
+    }
+    uint16_t a = ops[k].swap ? right : *term, b = ops[k].swap ? *term : right;
+    return add_node2(p, ops[k].kind, a, b, term);
 }
 
 static noe_status parse_not(parser *p, uint16_t *term)
@@ -281,13 +294,13 @@ static noe_status parse_not(parser *p, uint16_t *term)
 
 static noe_status parse_and(parser *p, uint16_t *term)
 {
-    static const infix ops[] = {{"&&", NOE_TERM_AND, 0, 0}};
+    static const infix ops[] = {{"&&", NOE_TERM_AND, 0}};
     return parse_chain(p, ops, 1, parse_not, term);
 }
 
 static noe_status parse_cond(parser *p, uint16_t *term)
 {
-    static const infix ops[] = {{"||", NOE_TERM_OR, 0, 0}};
+    static const infix ops[] = {{"||", NOE_TERM_OR, 0}};
     return parse_chain(p, ops, 1, parse_and, term);
 }
 

@@ -68,6 +68,7 @@ static const struct {
     {"relu(?a) => ?a junk", "unexpected 'junk' after the rule"},
     {"{ relu(?a), neg(?a) } => ?a", "2 roots on the left, 1 on the right"},
     {"relu(?a) => ?a where", "expected a term"},
+    {"relu(?a) => ?a where 1 < rank(?a) < 3", "comparisons do not chain"},
     {"relu(?) => ?a", "unknown operator '?'"},
     {"softmax[axis=99999999999999999999](?a) => ?a", "bad number"},
     {"relu(\x01) => ?a", "unexpected character 0x01"},
