@@ -102,6 +102,8 @@ static noe_status check_path(const char *path, noe_ruledb_mode mode, bool *exist
         *exists = true;
         if (S_ISDIR(st.st_mode))
             return noe_fail(err, NOE_ERR_IO, "%s: a folder, not a rule database", path);
+        if (!S_ISREG(st.st_mode))
+            return noe_fail(err, NOE_ERR_IO, "%s: not a regular file", path);
         return NOE_OK;
     }
     if (mode == NOE_RULEDB_CREATE && errno == ENOENT)
@@ -156,6 +158,24 @@ static void disconnect(noe_ruledb *db)
     db->connection = NULL;
 }
 
+/* The change of mode needs the file alone for a moment, and SQLite does not wait for
+ * that by itself. In a file that is in WAL mode already it does nothing. */
+static noe_status enter_wal_mode(noe_ruledb *db, int busy_ms, noe_error *err)
+{
+    enum { STEP_MS = 5 };
+    int rc;
+    for (int waited = 0;; waited += STEP_MS) {
+        rc =
+            sqlite3_exec(db->connection, "PRAGMA journal_mode = WAL", NULL, NULL, NULL);
+        if ((rc & 0xff) != SQLITE_BUSY || waited >= busy_ms)
+            break;
+        sqlite3_sleep(STEP_MS);
+    }
+    if (rc == SQLITE_OK)
+        return NOE_OK;
+    return noe_sqlite_fail(db->connection, db->path, rc, "rule database", err);
+}
+
 static noe_status open_for_writing(noe_ruledb *db, const char *uri,
                                    noe_ruledb_mode mode, int busy_ms, noe_error *err)
 {
@@ -166,17 +186,9 @@ static noe_status open_for_writing(noe_ruledb *db, const char *uri,
     /* SQLite falls back to reading when the file is write-protected. */
     if (sqlite3_db_readonly(db->connection, "main") == 1)
         return noe_sqlite_fail(NULL, db->path, SQLITE_READONLY, "rule database", err);
-    /* Look before touching: a foreign database must not even change its journal mode.
-     */
-    int64_t application, n_objects;
-    NOE_TRY(noe_sqlite_int(db->connection, db->path, "PRAGMA application_id",
-                           &application, err));
-    NOE_TRY(noe_sqlite_int(db->connection, db->path,
-                           "SELECT count(*) FROM sqlite_schema", &n_objects, err));
-    if (application == NOE_RULEDB_APPLICATION_ID || n_objects == 0)
-        NOE_TRY(noe_sqlite_exec(db->connection, db->path, "PRAGMA journal_mode = WAL",
-                                err));
-    return noe_schema_bring_up(db->connection, db->path, &noe_ruledb_schema, true, err);
+    NOE_TRY(
+        noe_schema_bring_up(db->connection, db->path, &noe_ruledb_schema, true, err));
+    return enter_wal_mode(db, busy_ms, err);
 }
 
 static noe_status open_for_reading(noe_ruledb *db, const char *uri, int flags,

@@ -85,6 +85,18 @@ static noe_status read_version(sqlite3 *connection, const char *path,
     return NOE_OK;
 }
 
+/* The same outside a transaction. The three reads must see one state of the file, which
+ * another process may be creating right now. */
+static noe_status peek_version(sqlite3 *connection, const char *path,
+                               const noe_schema *schema, int64_t *version,
+                               noe_error *err)
+{
+    NOE_TRY(noe_sqlite_exec(connection, path, "BEGIN", err));
+    noe_status status = read_version(connection, path, schema, version, err);
+    (void)sqlite3_exec(connection, "ROLLBACK", NULL, NULL, NULL);
+    return status;
+}
+
 static noe_status upgrade(sqlite3 *connection, const char *path,
                           const noe_schema *schema, noe_error *err)
 {
@@ -169,7 +181,7 @@ noe_status noe_schema_bring_up(sqlite3 *connection, const char *path,
                                noe_error *err)
 {
     int64_t version = 0;
-    NOE_TRY(read_version(connection, path, schema, &version, err));
+    NOE_TRY(peek_version(connection, path, schema, &version, err));
     if (version < schema->n_steps) {
         if (!may_change && version == 0)
             return noe_fail(err, NOE_ERR_DB, "%s: an empty file, not a rule database",
