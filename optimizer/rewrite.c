@@ -40,7 +40,8 @@ static int by_node(const void *a, const void *b)
 /* Upstream roots first, so that what is copied for a later one uses their new form. */
 static noe_status redirect_all(noe_rewriter *r, noe_graph *dst, noe_error *err)
 {
-    qsort(r->redirects, r->n_redirects, sizeof *r->redirects, by_node);
+    if (r->n_redirects > 0) /* the array may not exist yet */
+        qsort(r->redirects, r->n_redirects, sizeof *r->redirects, by_node);
     for (uint32_t i = 0; i < r->n_redirects; i++) {
         const noe_redirect *d = &r->redirects[i];
         noe_ref image;
