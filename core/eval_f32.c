@@ -23,6 +23,8 @@ typedef float ACC;
 #define MUL(A, B)        ((A) * (B))
 #define DIV(A, B)        ((A) / (B))
 #define NEG(A)           (-(A))
+#define DIVISOR(A)       (A)
+#define OVER(A, D)       ((A) / (D))
 #define ACC_ZERO         0
 #define ACC_ADD(S, A, B) (*(S) += (A) * (B))
 #define ACC_VALUE(S)     (*(S))

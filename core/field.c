@@ -7,6 +7,9 @@ enum { HASH_EXP = 1, HASH_SQRT, HASH_ORDER };
 
 #define WINDOW_BITS 8
 
+/* Bit 0: is (2/n) = -1? */
+#define TWO_IS_MINUS(N) ((uint32_t)(((N) ^ (N) >> 1) >> 1))
+
 static uint32_t mul_mod(uint32_t a, uint32_t b, uint32_t m)
 {
     return (uint32_t)((uint64_t)a * b % m);
@@ -134,24 +137,23 @@ int noe_fe_compare(const noe_field *f, noe_fe a, noe_fe b)
 
 /* Binary Jacobi symbol (Shallit and Sorenson). Both numbers stay odd; the two updates
  * of the sign are reciprocity, (a/n)(n/a) = -1 where both are 3 mod 4, and (2/n) = -1
- * where n is 3 or 5 mod 8. Without branches but the loop's: signs are random, so every
- * branch on one would be mispredicted half of the time. */
-int noe_fe_sign(uint32_t a)
+ * where n is 3 or 5 mod 8. Signed differences and masks instead of branches, because
+ * every branch on random numbers would be mispredicted half of the time. */
+int noe_fe_sign(uint32_t residue)
 {
-    uint32_t n = NOE_FIELD_P, flips = 0;
+    int64_t a = residue, n = NOE_FIELD_P;
     if (a == 0)
         return 0;
-    int zeros = __builtin_ctz(a);
+    int zeros = __builtin_ctz(residue);
+    uint32_t flips = (uint32_t)zeros & TWO_IS_MINUS(n);
     a >>= zeros;
-    flips ^= (uint32_t)zeros & ((n ^ n >> 1) >> 1);
     while (a != n) {
-        uint32_t less = a < n ? UINT32_MAX : 0;
-        uint32_t difference = ((a - n) ^ less) - less;
-        flips ^= less & (a & n) >> 1;
-        n = less ? a : n;
-        zeros = __builtin_ctz(difference);
-        a = difference >> zeros;
-        flips ^= (uint32_t)zeros & ((n ^ n >> 1) >> 1);
+        int64_t difference = a - n, less = difference >> 63;
+        zeros = __builtin_ctz((uint32_t)difference);
+        flips ^= (uint32_t)(less & (a & n) >> 1);
+        n += difference & less;
+        a = ((difference ^ less) - less) >> zeros;
+        flips ^= (uint32_t)zeros & TWO_IS_MINUS(n);
     }
     return 1 - 2 * (int)(flips & 1);
 }

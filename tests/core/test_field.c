@@ -290,6 +290,40 @@ START_TEST(test_division_by_zero_is_zero)
 }
 END_TEST
 
+/* Tensors are inverted in blocks: the same values as one by one, zeros included. */
+START_TEST(test_blocks_are_elementwise)
+{
+    enum { N = 150 };
+    static const noe_op ops[] = {NOE_OP_RECIPROCAL, NOE_OP_SIGMOID, NOE_OP_TANH};
+    static noe_fe x[N], y[N], d[N];
+    noe_rng rng = noe_rng_split(SEED, "blocks", 0);
+    for (int i = 0; i < N; i++) {
+        x[i] = noe_fe_random(&rng);
+        if (i % 7 == 3)
+            x[i].u = 0;
+        if (i % 11 == 5)
+            x[i].v = 0;
+    }
+    noe_tensor_fe in[2] = {{{1, {N}}, x}, {{1, {N}}, x}}, out = {{1, {N}}, y};
+    for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
+        noe_eval_fe(&f, ops[k], NULL, in, 1, &out);
+        for (int i = 0; i < N; i++) {
+            noe_fe want = operator(ops[k], x[i]);
+            ck_assert_msg(y[i].u == want.u && y[i].v == want.v, "%s at %d",
+                          noe_op_get(ops[k])->name, i);
+        }
+    }
+    in[0].data = d;
+    for (int i = 0; i < N; i++)
+        d[i] = noe_fe_random(&rng);
+    noe_eval_fe(&f, NOE_OP_DIV, NULL, in, 2, &out);
+    for (int i = 0; i < N; i++) {
+        noe_fe want = MUL(d[i], INV(x[i]));
+        ck_assert_msg(y[i].u == want.u && y[i].v == want.v, "div at %d", i);
+    }
+}
+END_TEST
+
 Suite *suite_field(void)
 {
     Suite *s = suite_create("core.field");
@@ -304,6 +338,7 @@ Suite *suite_field(void)
     tcase_add_loop_test(tc, test_lies_are_seen_soon, 0, N_LIES);
     tcase_add_test(tc, test_order_is_total_and_keyed);
     tcase_add_test(tc, test_division_by_zero_is_zero);
+    tcase_add_test(tc, test_blocks_are_elementwise);
     suite_add_tcase(s, tc);
     return s;
 }
