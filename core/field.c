@@ -2,9 +2,6 @@
 #include "core/field.h"
 #include <math.h>
 
-/* Purposes of keyed hashes: independent functions from one key. */
-enum { HASH_EXP = 1, HASH_SQRT, HASH_ORDER };
-
 #define WINDOW_BITS 8
 
 /* Bit 0: is (2/n) = -1? */
@@ -45,15 +42,17 @@ static uint32_t inverse(uint32_t a, uint32_t m)
     return (uint32_t)(s0 < 0 ? s0 + m : s0);
 }
 
-static uint64_t keyed_hash(const noe_field *f, uint32_t u, uint64_t purpose)
+static uint64_t keyed_hash(const noe_field *f, int which, uint32_t u)
 {
-    return noe_mix64(noe_mix64(f->key + purpose) ^ u);
+    return noe_mix64(f->key[which] ^ u);
 }
 
 noe_field noe_field_make(uint64_t seed)
 {
     noe_rng rng = noe_rng_split(seed, "field", 0);
-    noe_field f = {.key = noe_rng_next(&rng)};
+    noe_field f;
+    for (int i = 0; i < NOE_FIELD_HASHES; i++)
+        f.key[i] = noe_rng_next(&rng);
     /* Squares form the subgroup of order q, q is prime, so every square but 1 generates
      * it. A fixed small base would make facts such as exp(1) = 4 true. */
     do {
@@ -120,18 +119,19 @@ noe_fe noe_fe_exp(const noe_field *f, noe_fe a)
         uint32_t digit = a.v >> WINDOW_BITS * w & (NOE_FIELD_DIGITS - 1);
         u = mul_mod(u, f->power[w][digit], NOE_FIELD_P);
     }
-    return (noe_fe){u, (uint32_t)(keyed_hash(f, u, HASH_EXP) % NOE_FIELD_Q)};
+    return (noe_fe){u, (uint32_t)(keyed_hash(f, NOE_FIELD_HASH_EXP, u) % NOE_FIELD_Q)};
 }
 
 noe_fe noe_fe_sqrt(const noe_field *f, noe_fe a)
 {
     uint32_t u = pow_p(a.u, (NOE_FIELD_P + 1) / 4);
-    return (noe_fe){u, (uint32_t)(keyed_hash(f, u, HASH_SQRT) % NOE_FIELD_Q)};
+    return (noe_fe){u, (uint32_t)(keyed_hash(f, NOE_FIELD_HASH_SQRT, u) % NOE_FIELD_Q)};
 }
 
 int noe_fe_compare(const noe_field *f, noe_fe a, noe_fe b)
 {
-    uint64_t x = keyed_hash(f, a.u, HASH_ORDER), y = keyed_hash(f, b.u, HASH_ORDER);
+    uint64_t x = keyed_hash(f, NOE_FIELD_HASH_ORDER, a.u);
+    uint64_t y = keyed_hash(f, NOE_FIELD_HASH_ORDER, b.u);
     return x < y ? -1 : x > y;
 }
 

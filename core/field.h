@@ -33,8 +33,16 @@
 #define NOE_FIELD_WINDOWS 4
 #define NOE_FIELD_DIGITS  256
 
+/* Keyed hashes of u that models need: independent functions from one seed. */
+enum {
+    NOE_FIELD_HASH_EXP,
+    NOE_FIELD_HASH_SQRT,
+    NOE_FIELD_HASH_ORDER,
+    NOE_FIELD_HASHES
+};
+
 typedef struct noe_field {
-    uint64_t key;
+    uint64_t key[NOE_FIELD_HASHES];
     uint32_t g; /* generator of the subgroup of order q, random by key */
     uint32_t power[NOE_FIELD_WINDOWS][NOE_FIELD_DIGITS];
 } noe_field;
