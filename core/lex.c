@@ -6,6 +6,7 @@
 #include "core/lex.h"
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,7 +84,8 @@ static void lex_number(noe_lexer *lx, noe_token *t)
         t->f = strtod(digits, &stop);
     else
         t->i = strtoll(digits, &stop, 10);
-    if (*stop != '\0' || (errno == ERANGE && !is_float))
+    bool fits = is_float ? isfinite(t->f) : errno != ERANGE;
+    if (*stop != '\0' || !fits)
         noe_lex_fail(lx, "bad number '%s'", digits);
     t->len = n;
     lx->at = p;

@@ -96,6 +96,14 @@ static void print_infix(printer *p, const noe_term *t, int level)
         noe_buf_puts(p->b, ")");
 }
 
+static void print_not(printer *p, const noe_term *t, int level)
+{
+    bool brackets = infixes[t->kind].level < level;
+    noe_buf_puts(p->b, brackets ? "(!(" : "!(");
+    print_term(p, t->kids[0], 0);
+    noe_buf_puts(p->b, brackets ? "))" : ")");
+}
+
 static void print_list(printer *p, const noe_term *t)
 {
     noe_buf_puts(p->b, "[");
@@ -126,9 +134,7 @@ static void print_term(printer *p, uint16_t term, int level)
         print_list(p, t);
         return;
     case NOE_TERM_NOT:
-        noe_buf_puts(p->b, "!(");
-        print_term(p, t->kids[0], 0);
-        noe_buf_puts(p->b, ")");
+        print_not(p, t, level);
         return;
     }
     if ((size_t)t->kind < sizeof infixes / sizeof *infixes && infixes[t->kind].text)
