@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Ground instances of axioms as they stand in a Z3 proof: collected, printed in rule
+ * text, and evaluated at typed instances of the rule that was proved.
+ */
+#ifndef NOE_VERIFIER_CERTIFICATE_H
+#define NOE_VERIFIER_CERTIFICATE_H
+
+#include "verifier/encode.h"
+#include "verifier/instance.h"
+
+typedef struct noe_step {
+    int axiom;
+    Z3_ast arg[NOE_RULE_MAX_VARS + NOE_RULE_MAX_PVARS]; /* variables, then parameters */
+} noe_step;
+
+typedef struct noe_certificate {
+    noe_step *step;
+    int n, cap;
+} noe_certificate;
+
+/* Adds the axiom instances that the proof uses; those known already are not repeated.
+ */
+void noe_certificate_collect(const noe_encoder *e, const noe_axioms *axioms,
+                             Z3_ast proof, noe_certificate *c);
+/* "name ?a=relu(?b) $k=0" */
+void noe_step_print(const noe_encoder *e, const noe_axioms *axioms,
+                    const noe_step *step, noe_buf *b);
+/* Well-typed, condition met, and true in FIELD for the values that the rule's variables
+ * have at inst. scratch is overwritten with the axiom's instance. */
+bool noe_step_holds(const noe_encoder *e, const noe_axioms *axioms,
+                    const noe_step *step, const noe_rule *rule,
+                    const noe_instance *inst, noe_instance *scratch);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Stage Z3: derives a rule from the axioms.
+ */
+#ifndef NOE_VERIFIER_PROVE_H
+#define NOE_VERIFIER_PROVE_H
+
+#include "verifier/axioms.h"
+#include "verifier/instance.h"
+
+typedef struct noe_prover noe_prover;
+
+typedef struct noe_proof {
+    bool proved;
+    noe_buf reason;      /* why not */
+    noe_buf axioms;      /* names of the axioms used, sorted, space separated */
+    noe_buf certificate; /* ground instances of axioms, one a line */
+    int n_steps;
+    int64_t rlimit; /* resource units spent */
+} noe_proof;
+
+/* axioms must outlive the prover. without: index of an axiom to leave out, -1 for none.
+ * One prover, one thread. */
+noe_prover *noe_prover_new(const noe_axioms *axioms, int64_t rlimit, unsigned seed,
+                           int without);
+void noe_prover_free(noe_prover *prover);
+
+/* The instances are typed instances of the rule: every axiom instance of the proof must
+ * be well-typed, meet its condition and hold in FIELD at each of them. proof is
+ * overwritten; clear it with noe_proof_clear. */
+void noe_prover_prove(noe_prover *prover, const noe_rule *rule,
+                      noe_instance *const *instances, int n_instances,
+                      noe_proof *proof);
+void noe_proof_clear(noe_proof *proof);
+
+/* SMT-LIB2 script of the laws and the axioms; with a rule, also its negated goals, one
+ * push/pop block a root. */
+void noe_prover_print_smt2(noe_prover *prover, const noe_rule *rule, noe_buf *b);
+/* "Z3 4.8.12.0" */
+const char *noe_prover_version(void);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Between verifier/instance.c (choosing shapes for variables) and verifier/inverse.c
+ * (choosing an operator's operands from its output). One search is one attempt: choices
+ * are made once, at random, and a choice that does not fit fails the attempt.
+ */
+#ifndef NOE_VERIFIER_SEARCH_H
+#define NOE_VERIFIER_SEARCH_H
+
+#include "verifier/instance.h"
+
+#define NOE_SEARCH_POOL 8
+
+typedef struct noe_search {
+    const noe_rule *rule;
+    noe_rng *rng;
+    noe_instance *inst;
+    bool known[NOE_RULE_MAX_NODES]; /* inst->type holds the node's type */
+    int64_t pool[NOE_SEARCH_POOL];  /* dimensions, used round-robin */
+    int n_pool, next;
+    int rank;
+    int64_t max_elements;
+    uint16_t facts[32]; /* conjuncts `x == y` of the condition */
+    int n_facts;
+} noe_search;
+
+/* Makes node's output have the wanted shape (rank NOE_RANK_UNKNOWN: any) by choosing
+ * what is still free below it. */
+bool noe_search_solve(noe_search *s, uint16_t node, const noe_shape *want);
+/* The type of a node whose variables and parameters are all chosen already. */
+const noe_shape *noe_search_known(noe_search *s, uint16_t node);
+
+int64_t noe_search_dim(noe_search *s);
+noe_shape noe_search_shape(noe_search *s, int rank);
+int noe_search_rank(noe_search *s, int lo, int hi);
+bool noe_search_chance(noe_search *s, int one_in);
+
+/* The value of a parameter: written and evaluable, or the default, or free. A free
+ * parameter variable is bound to the suggestion (or to what the condition says it is);
+ * a term that cannot be evaluated yet is guessed to be the suggestion and checked in
+ * the end. spatial: number of spatial axes if known, for defaults. */
+noe_value noe_search_param(noe_search *s, uint16_t node, noe_param p, int spatial,
+                           const noe_value *suggestion);
+/* Whether the parameter has a value without choosing one. */
+bool noe_search_has_param(noe_search *s, uint16_t node, noe_param p, int spatial,
+                          noe_value *v);
+
+/* Chooses operands and parameters of node; NULL for composite operators. */
+typedef bool noe_inverse_fn(noe_search *s, uint16_t node, const noe_shape *want);
+noe_inverse_fn *noe_inverse_of(noe_op op);
+
+#endif
