@@ -33,16 +33,18 @@ struct noe_field;
 /* out->shape is set by the caller (noe_op_infer), out->data has room for it. Inputs and
  * output do not overlap. Composite operators have a meaning of their own here, written
  * independently of their definition, so that definitions can be checked. */
-void noe_eval_f32(noe_op op, const noe_params *params, const noe_tensor_f32 *in, int n_in,
-                  noe_tensor_f32 *out);
-void noe_eval_f64(noe_op op, const noe_params *params, const noe_tensor_f64 *in, int n_in,
-                  noe_tensor_f64 *out);
+void noe_eval_f32(noe_op op, const noe_params *params, const noe_tensor_f32 *in,
+                  int n_in, noe_tensor_f32 *out);
+void noe_eval_f64(noe_op op, const noe_params *params, const noe_tensor_f64 *in,
+                  int n_in, noe_tensor_f64 *out);
 void noe_eval_fe(const struct noe_field *field, noe_op op, const noe_params *params,
                  const noe_tensor_fe *in, int n_in, noe_tensor_fe *out);
 
 /* Value of a weight node of g (is_weight): leaf data, constants, and operators on them,
- * computed in f64 and rounded once to f32. Result in arena, elements of its f32 type. */
-NOE_NODISCARD noe_status noe_weight_value(const noe_graph *g, noe_ref r, noe_arena *arena,
-                                          float **data, noe_error *err);
+ * computed in f64 and rounded once to f32. Result in arena, elements of its f32 type.
+ */
+NOE_NODISCARD noe_status noe_weight_value(const noe_graph *g, noe_ref r,
+                                          noe_arena *arena, float **data,
+                                          noe_error *err);
 
 #endif
