@@ -125,6 +125,7 @@ static noe_status unpack_nodes(noe_onnx_model *m, noe_error *err)
         if (m->graph_fields[i].number != NOE_GRAPH_NODE)
             continue;
         m->nodes[k] = (noe_onnx_node){.proto = protos[k],
+                                      .whole = m->graph_fields[i].whole,
                                       .body = m->graph_fields[i].body,
                                       .op = NOE_OP_OPAQUE,
                                       .why = ""};

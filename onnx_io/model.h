@@ -80,7 +80,7 @@ typedef enum noe_node_kind {
 
 typedef struct noe_onnx_node {
     Onnx__NodeProto *proto;
-    noe_span body; /* bytes of the message, without its tag */
+    noe_span whole, body; /* its bytes, with tag and without */
     noe_node_kind kind;
     noe_op op;          /* as which it was imported */
     uint32_t *in;       /* value of each input; NOE_NO_VALUE where it is missing */

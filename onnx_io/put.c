@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Messages of new nodes, operator by operator, in the form that the model's opset has:
+ * what is an attribute in old ones and an input in newer ones is written accordingly.
+ */
+#include "onnx_io/export.h"
+
+#define MAX_OPERANDS 6
+
+/* A node message under construction. Everything lies in the exporter's arena. */
+typedef struct putting {
+    noe_exporter *x;
+    uint32_t statement;
+    uint32_t node; /* of the graph */
+    noe_op op;
+    const noe_params *params;
+    const char *name; /* of the node */
+    Onnx__NodeProto proto;
+    char **in;
+    size_t cap_in;
+    Onnx__AttributeProto *attributes[MAX_OPERANDS];
+} putting;
+
+typedef noe_status putter(putting *p);
+
+/* ---- pieces ---- */
+
+static char *copy_text(noe_arena *a, const char *s)
+{
+    return noe_arena_strdup(a, s);
+}
+
+static void add_input(putting *p, const char *name)
+{
+    NOE_ASSERT(p->proto.n_input < p->cap_in);
+    p->in[p->proto.n_input++] = copy_text(&p->x->arena, name);
+}
+
+static Onnx__AttributeProto *add_attribute(putting *p, const char *name,
+                                           Onnx__AttributeProto__AttributeType type)
+{
+    noe_arena *a = &p->x->arena;
+    NOE_ASSERT(p->proto.n_attribute < MAX_OPERANDS);
+    Onnx__AttributeProto *attr = NOE_NEW(a, Onnx__AttributeProto);
+    onnx__attribute_proto__init(attr);
+    attr->name = copy_text(a, name);
+    attr->has_type = 1;
+    attr->type = type;
+    p->attributes[p->proto.n_attribute++] = attr;
+    return attr;
+}
+
+static void put_int(putting *p, const char *name, int64_t i)
+{
+    Onnx__AttributeProto *a =
+        add_attribute(p, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
+    a->has_i = 1;
+    a->i = i;
+}
+
+static void put_float(putting *p, const char *name, double f)
+{
+    Onnx__AttributeProto *a =
+        add_attribute(p, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT);
+    a->has_f = 1;
+    a->f = (float)f;
+}
+
+static void put_ints(putting *p, const char *name, const int64_t *list, int n)
+{
+    Onnx__AttributeProto *a =
+        add_attribute(p, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
+    a->n_ints = (size_t)n;
+    a->ints = noe_arena_memdup(&p->x->arena, list, (size_t)n * sizeof *list);
+}
+
+static const noe_value *param(const putting *p, noe_param which)
+{
+    return noe_params_get(p->op, p->params, which);
+}
+
+/* A parameter under its own name. */
+static void put_param(putting *p, noe_param which)
+{
+    const noe_value *v = param(p, which);
+    const char *name = noe_param_name(which);
+    switch (v->kind) {
+    case NOE_KIND_INT:
+    case NOE_KIND_AXIS:
+        put_int(p, name, v->i);
+        break;
+    case NOE_KIND_FLOAT:
+        put_float(p, name, v->f);
+        break;
+    case NOE_KIND_AXES:
+    case NOE_KIND_INTS:
+        put_ints(p, name, v->list, v->n);
+        break;
+    }
+}
+
+/* Integers as a constant input. */
+static void put_operand(putting *p, const char *what, const int64_t *list, int n)
+{
+    noe_type type = {NOE_I64, noe_shape_make(1, (int64_t[]){n})};
+    const char *name = noe_export_fresh_name(p->x, what);
+    const void *data = noe_arena_memdup(&p->x->arena, list, (size_t)n * sizeof *list);
+    noe_export_depend(
+        p->x, p->statement,
+        noe_export_constant(p->x, name, &type, data, (size_t)n * sizeof *list));
+    add_input(p, name);
+}
+
+/* As attribute before opset `since`, as input from then on. */
+static void put_list(putting *p, const char *name, int since, const int64_t *list,
+                     int n)
+{
+    if (p->x->m->opset < since)
+        put_ints(p, name, list, n);
+    else
+        put_operand(p, name, list, n);
+}
+
+static const noe_shape *input_shape(const putting *p, int i)
+{
+    const noe_graph *g = p->x->g;
+    return &noe_graph_type(g, noe_graph_inputs(g, p->node)[i])->shape;
+}
+
+static void finish_node(putting *p, const char *op_type, const char *out)
+{
+    noe_arena *a = &p->x->arena;
+    p->proto.input = p->in;
+    p->proto.attribute = p->attributes;
+    p->proto.op_type = copy_text(a, op_type);
+    p->proto.name = copy_text(a, p->name);
+    p->proto.n_output = 1;
+    p->proto.output = NOE_NEW_N(a, char *, 1);
+    p->proto.output[0] = copy_text(a, out);
+    noe_rope_add_message(&p->x->statements[p->statement].bytes, NOE_GRAPH_NODE,
+                         &p->proto.base);
+}
+
+static void start_node(putting *p, noe_exporter *x, uint32_t statement,
+                       const char *what, size_t max_inputs)
+{
+    *p = (putting){.x = x, .statement = statement, .cap_in = max_inputs};
+    onnx__node_proto__init(&p->proto);
+    p->in = NOE_NEW_N(&x->arena, char *, max_inputs);
+    p->name = noe_export_fresh_name(x, what);
+}
+
+/* ---- putters ---- */
+
+static noe_status put_plain(putting *p)
+{
+    (void)p;
+    return NOE_OK;
+}
+
+static noe_status fail_opset(putting *p, const char *what)
+{
+    return noe_fail(p->x->err, NOE_ERR_UNSUPPORTED,
+                    "%s %s cannot be written in opset %d", noe_op_get(p->op)->onnx,
+                    what, (int)p->x->m->opset);
+}
+
+static void put_conv_window(putting *p)
+{
+    const noe_shape *w = input_shape(p, 1);
+    put_ints(p, "kernel_shape", w->dim + 2, w->rank - 2);
+    put_param(p, NOE_PARAM_STRIDES);
+    put_param(p, NOE_PARAM_PADS);
+    put_param(p, NOE_PARAM_DILATIONS);
+    put_param(p, NOE_PARAM_GROUP);
+}
+
+static noe_status put_conv(putting *p)
+{
+    put_conv_window(p);
+    return NOE_OK;
+}
+
+static noe_status put_max_pool(putting *p)
+{
+    const noe_value *dilations = param(p, NOE_PARAM_DILATIONS);
+    bool is_dilated = false;
+    for (int i = 0; i < dilations->n; i++)
+        is_dilated |= dilations->list[i] != 1;
+    if (is_dilated && p->x->m->opset < 10)
+        return fail_opset(p, "with dilations");
+    put_param(p, NOE_PARAM_KERNEL_SHAPE);
+    put_param(p, NOE_PARAM_STRIDES);
+    put_param(p, NOE_PARAM_PADS);
+    if (is_dilated)
+        put_param(p, NOE_PARAM_DILATIONS);
+    return NOE_OK;
+}
+
+static noe_status put_average_pool(putting *p)
+{
+    put_param(p, NOE_PARAM_KERNEL_SHAPE);
+    put_param(p, NOE_PARAM_STRIDES);
+    put_param(p, NOE_PARAM_PADS);
+    put_param(p, NOE_PARAM_COUNT_INCLUDE_PAD);
+    return NOE_OK;
+}
+
+static noe_status put_reduction(putting *p)
+{
+    const noe_value *axes = param(p, NOE_PARAM_AXES);
+    put_list(p, "axes", p->op == NOE_OP_REDUCE_SUM ? 13 : 18, axes->list, axes->n);
+    put_param(p, NOE_PARAM_KEEPDIMS);
+    return NOE_OK;
+}
+
+static void put_helper_transpose(noe_exporter *x, uint32_t statement, const char *in,
+                                 const char *out, int rank, int64_t axis)
+{
+    putting p;
+    int64_t perm[NOE_MAX_RANK];
+    start_node(&p, x, statement, "transpose", 1);
+    add_input(&p, in);
+    for (int i = 0; i < rank; i++)
+        perm[i] = i;
+    perm[axis] = rank - 1;
+    perm[rank - 1] = axis;
+    put_ints(&p, "perm", perm, rank);
+    finish_node(&p, "Transpose", out);
+}
+
+/* Before opset 13 all axes from `axis` on are one: the axis has to be brought to the
+ * end and back, by swapping it with the last. */
+static noe_status put_softmax(putting *p)
+{
+    const noe_shape *s = input_shape(p, 0);
+    int64_t axis = param(p, NOE_PARAM_AXIS)->i;
+    if (p->x->m->opset >= 13 || axis == s->rank - 1) {
+        put_param(p, NOE_PARAM_AXIS);
+        return NOE_OK;
+    }
+    const char *moved = noe_export_fresh_name(p->x, "transposed");
+    const char *inner = noe_export_fresh_name(p->x, "softmax");
+    const char **out = &p->x->plans[p->node].names[0];
+    put_helper_transpose(p->x, p->statement, p->in[0], moved, s->rank, axis);
+    p->in[0] = copy_text(&p->x->arena, moved);
+    put_int(p, "axis", s->rank - 1);
+    finish_node(p, "Softmax", inner);
+    put_helper_transpose(p->x, p->statement, inner, *out, s->rank, axis);
+    p->name = NULL; /* done */
+    return NOE_OK;
+}
+
+static noe_status put_transpose(putting *p)
+{
+    put_param(p, NOE_PARAM_PERM);
+    return NOE_OK;
+}
+
+/* A size 0 in the operand would copy the input's size unless allowzero is set. */
+static noe_status put_reshape(putting *p)
+{
+    const noe_value *shape = param(p, NOE_PARAM_SHAPE);
+    const noe_shape *s = input_shape(p, 0);
+    bool has_zero = false, copies = true;
+    for (int i = 0; i < shape->n; i++) {
+        if (shape->list[i] != 0)
+            continue;
+        has_zero = true;
+        copies = copies && i < s->rank && s->dim[i] == 0;
+    }
+    put_operand(p, "shape", shape->list, shape->n);
+    if (has_zero && !copies) {
+        if (p->x->m->opset < 14)
+            return fail_opset(p, "to size 0");
+        put_int(p, "allowzero", 1);
+    }
+    return NOE_OK;
+}
+
+static noe_status put_concat(putting *p)
+{
+    put_param(p, NOE_PARAM_AXIS);
+    return NOE_OK;
+}
+
+static noe_status put_slice(putting *p)
+{
+    int64_t step = param(p, NOE_PARAM_STEP)->i;
+    if (step != 1 && p->x->m->opset < 10)
+        return fail_opset(p, "with steps");
+    put_list(p, "starts", 10, &param(p, NOE_PARAM_START)->i, 1);
+    put_list(p, "ends", 10, &param(p, NOE_PARAM_END)->i, 1);
+    put_list(p, "axes", 10, &param(p, NOE_PARAM_AXIS)->i, 1);
+    if (step != 1)
+        put_operand(p, "steps", &step, 1);
+    return NOE_OK;
+}
+
+static noe_status put_pad(putting *p)
+{
+    const noe_value *pads = param(p, NOE_PARAM_PADS);
+    put_list(p, "pads", 11, pads->list, pads->n);
+    return NOE_OK;
+}
+
+/* C became optional in opset 11. */
+static noe_status put_gemm(putting *p)
+{
+    if (p->proto.n_input == 2 && p->x->m->opset < 11) {
+        static const float zero = 0;
+        noe_type type = {NOE_F32, noe_shape_make(1, (int64_t[]){1})};
+        const char *name = noe_export_fresh_name(p->x, "zero");
+        noe_export_depend(p->x, p->statement,
+                          noe_export_constant(p->x, name, &type, &zero, sizeof zero));
+        add_input(p, name);
+    }
+    put_param(p, NOE_PARAM_ALPHA);
+    put_param(p, NOE_PARAM_BETA);
+    put_param(p, NOE_PARAM_TRANS_A);
+    put_param(p, NOE_PARAM_TRANS_B);
+    return NOE_OK;
+}
+
+static noe_status put_batch_normalization(putting *p)
+{
+    put_param(p, NOE_PARAM_EPSILON);
+    return NOE_OK;
+}
+
+static noe_status put_flatten(putting *p)
+{
+    put_param(p, NOE_PARAM_AXIS);
+    return NOE_OK;
+}
+
+static noe_status put_squeeze(putting *p)
+{
+    const noe_value *axes = param(p, NOE_PARAM_AXES);
+    put_list(p, "axes", 13, axes->list, axes->n);
+    return NOE_OK;
+}
+
+/* ---- the table ---- */
+
+#define put_add                 put_plain
+#define put_sub                 put_plain
+#define put_mul                 put_plain
+#define put_div                 put_plain
+#define put_neg                 put_plain
+#define put_relu                put_plain
+#define put_sigmoid             put_plain
+#define put_tanh                put_plain
+#define put_exp                 put_plain
+#define put_sqrt                put_plain
+#define put_reciprocal          put_plain
+#define put_matmul              put_plain
+#define put_reduce_sum          put_reduction
+#define put_reduce_mean         put_reduction
+#define put_zeros               NULL /* constants are weights */
+#define put_ones                NULL
+#define put_identity_matrix     NULL
+#define put_identity_kernel     NULL
+#define put_average_kernel      NULL
+#define put_scalar              NULL
+#define put_conv_bias           put_conv
+#define put_global_average_pool put_plain
+#define put_unsqueeze           put_squeeze
+
+static putter *const putters[NOE_OP_COUNT] = {
+#define OP(ID, NAME, MIN_IN, MAX_IN, PARAM_LIST, TRAIT_LIST, ONNX) \
+    [NOE_OP_##ID] = put_##NAME,
+#include "core/ops.def"
+};
+
+/* A second version of an opaque node, with other inputs: the message again, without
+ * what must be unique. */
+static void put_copy(noe_exporter *x, uint32_t statement, uint32_t i)
+{
+    const noe_onnx_node *n = &x->m->nodes[x->g->nodes[i].leaf];
+    const noe_ref *in = noe_graph_inputs(x->g, i);
+    Onnx__NodeProto proto = *n->proto;
+    proto.name = copy_text(&x->arena, noe_export_fresh_name(x, proto.op_type));
+    proto.input = NOE_NEW_N(&x->arena, char *, proto.n_input);
+    proto.output = NOE_NEW_N(&x->arena, char *, proto.n_output);
+    for (size_t k = 0; k < proto.n_input; k++) {
+        const char *name = noe_ref_is_none(in[k])
+                               ? ""
+                               : noe_export_input(x, statement, in[k], n->in[k]);
+        proto.input[k] = copy_text(&x->arena, name);
+    }
+    for (size_t k = 0; k < proto.n_output; k++)
+        proto.output[k] = copy_text(&x->arena, x->plans[i].names[k]);
+    noe_rope_add_message(&x->statements[statement].bytes, NOE_GRAPH_NODE, &proto.base);
+}
+
+noe_status noe_export_put(noe_exporter *x, uint32_t statement, uint32_t i)
+{
+    const noe_node *n = noe_graph_node(x->g, i);
+    if (n->op == NOE_OP_OPAQUE) {
+        put_copy(x, statement, i);
+        return NOE_OK;
+    }
+    uint32_t n_parts;
+    const noe_ref *parts = noe_export_parts(x, i, &n_parts);
+    NOE_ASSERT(n->op < NOE_OP_COUNT && putters[n->op]);
+    putting p;
+    start_node(&p, x, statement, noe_op_get(n->op)->name, n_parts + MAX_OPERANDS);
+    p.node = i;
+    p.op = n->op;
+    p.params = n->params;
+    for (uint32_t k = 0; k < n_parts; k++)
+        add_input(&p, noe_export_input(x, statement, parts[k], NOE_NO_VALUE));
+    NOE_TRY(putters[n->op](&p));
+    if (p.name)
+        finish_node(&p, noe_op_get(n->op)->onnx, x->plans[i].names[0]);
+    return NOE_OK;
+}
+
+void noe_export_put_identity(noe_exporter *x, uint32_t statement, const char *in,
+                             const char *out)
+{
+    putting p;
+    start_node(&p, x, statement, "identity", 1);
+    add_input(&p, in);
+    finish_node(&p, "Identity", out);
+}
