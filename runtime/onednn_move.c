@@ -179,6 +179,8 @@ noe_status noe_dnn_emit_pad(noe_dnn_plan *p, const noe_fusion *f, bool *done,
     const noe_value *pads = noe_params_get(n->op, n->params, NOE_PARAM_PADS);
     noe_dnn_view from, middle;
     dnnl_memory_desc_t md;
+    if (x->rank == 0)
+        return NOE_OK;
     NOE_TRY(noe_dnn_get(p, f->operands[0], NULL, &from, err));
     bool same = noe_dnn_same_layout(&from.md, y->rank, y->dim, &md);
     for (int attempt = 0; attempt < 2; attempt++) {

@@ -7,13 +7,14 @@
 
 #include "runtime/runtime.h"
 
-/* Relative to the largest magnitude of an output. Sums of some hundred products in
- * another order, and oneDNN's polynomials for exp and tanh, stay well below. */
+/* Relative to the largest magnitude among the values that an output is computed from,
+ * at least 1. Sums of some hundred products in another order, and oneDNN's polynomials
+ * for exp and tanh, stay well below. */
 #define NOE_BACKEND_TOLERANCE 2e-5
 
-/* Do both backends give the same outputs for g on random inputs? Otherwise, or when one
+/* Does b give the oracle's outputs for g on random inputs? Otherwise, or when one
  * fails, text (cap bytes) says how they differ. */
-bool noe_backends_agree(noe_backend *a, noe_backend *b, const noe_graph *g,
+bool noe_backends_agree(noe_backend *b, noe_backend *oracle, const noe_graph *g,
                         uint64_t seed, char *text, size_t cap);
 
 #endif
