@@ -224,12 +224,22 @@ START_TEST(test_odd_names)
     char path[400];
     struct stat st;
     noe_ruledb *db;
-    snprintf(path, sizeof path, "%s//%s", f.folder, names[_i]);
+    snprintf(path, sizeof path, "/%s//%s", f.folder, names[_i]);
     noe_assert_ok(noe_ruledb_open(path, NOE_RULEDB_CREATE, &db, &err), err);
     noe_ruledb_close(db);
     ck_assert_int_eq(stat(path, &st), 0);
     noe_assert_ok(noe_ruledb_open(path, NOE_RULEDB_READ, &db, &err), err);
     noe_ruledb_close(db);
+}
+END_TEST
+
+START_TEST(test_memory_database)
+{
+    noe_ruledb *db;
+    noe_assert_ok(noe_ruledb_open(":memory:", NOE_RULEDB_CREATE, &db, &err), err);
+    noe_assert_ok(noe_ruledb_add_axiom(db, 1, "p", "t", &err), err);
+    noe_ruledb_close(db);
+    ck_assert_int_ne(access(":memory:", F_OK), 0);
 }
 END_TEST
 
@@ -578,6 +588,7 @@ Suite *suite_faults(void)
     tcase_add_loop_test(tc, test_what_is_no_database, 0, N(bad_files));
     tcase_add_test(tc, test_empty_path_and_missing_folder);
     tcase_add_loop_test(tc, test_odd_names, 0, 4);
+    tcase_add_test(tc, test_memory_database);
     tcase_add_test(tc, test_read_only_folder);
     tcase_add_test(tc, test_read_only_folder_with_unfinished_writes);
     tcase_add_test(tc, test_full_disk_undoes_the_batch);

@@ -158,6 +158,21 @@ START_TEST(test_check_finds_edits)
 }
 END_TEST
 
+START_TEST(test_check_shows_the_first_problems)
+{
+    char *output = check_after(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 150)"
+        " INSERT INTO candidate (run_id, rule_id, text, source, lift_group, generality,"
+        " level, shapes, field) SELECT 1, printf('%032x', i), 'bad', '', 0, 0, 1, '', "
+        "''"
+        " FROM n",
+        1);
+    ck_assert(noe_contains(output, "... and 50 more problems\n162 texts checked, 150 "
+                                   "problems\n"));
+    free(output);
+}
+END_TEST
+
 START_TEST(test_check_notes_stale_rules)
 {
     char *output =
@@ -276,6 +291,7 @@ Suite *suite_report(void)
     tcase_add_loop_test(tc, test_golden, 0, N(golden));
     tcase_add_test(tc, test_export_is_a_rule_file);
     tcase_add_loop_test(tc, test_check_finds_edits, 0, N(edits));
+    tcase_add_test(tc, test_check_shows_the_first_problems);
     tcase_add_test(tc, test_check_notes_stale_rules);
     tcase_add_test(tc, test_colours_on_a_terminal_only);
     tcase_add_test(tc, test_full_output_is_an_error);
