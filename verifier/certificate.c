@@ -307,14 +307,16 @@ static bool apply_function(noe_function f, const noe_value *x, const noe_value *
                            noe_value *out)
 {
     static const noe_term_kind kind_of[NOE_FN_COUNT] = {
-        [NOE_FN_LEN] = NOE_TERM_LEN,      [NOE_FN_AT] = NOE_TERM_AT,
-        [NOE_FN_PICK] = NOE_TERM_AT,      [NOE_FN_CAT] = NOE_TERM_CAT,
-        [NOE_FN_REP] = NOE_TERM_REP,      [NOE_FN_PROD] = NOE_TERM_PROD,
-        [NOE_FN_SUM] = NOE_TERM_SUM,      [NOE_FN_LIST_ADD] = NOE_TERM_ADD,
-        [NOE_FN_LIST_SUB] = NOE_TERM_SUB, [NOE_FN_LIST_MUL] = NOE_TERM_MUL,
-        [NOE_FN_LIST_DIV] = NOE_TERM_DIV, [NOE_FN_LIST_MOD] = NOE_TERM_MOD,
-        [NOE_FN_LIST_MIN] = NOE_TERM_MIN, [NOE_FN_LIST_MAX] = NOE_TERM_MAX,
-        [NOE_FN_MUL] = NOE_TERM_MUL,      [NOE_FN_DIV] = NOE_TERM_DIV,
+        [NOE_FN_LEN] = NOE_TERM_LEN,         [NOE_FN_AT] = NOE_TERM_AT,
+        [NOE_FN_PICK] = NOE_TERM_AT,         [NOE_FN_CAT] = NOE_TERM_CAT,
+        [NOE_FN_REP] = NOE_TERM_REP,         [NOE_FN_PROD] = NOE_TERM_PROD,
+        [NOE_FN_TAKE] = NOE_TERM_TAKE,       [NOE_FN_SKIP] = NOE_TERM_SKIP,
+        [NOE_FN_WITHOUT] = NOE_TERM_WITHOUT, [NOE_FN_WITH_ONES] = NOE_TERM_WITH_ONES,
+        [NOE_FN_SUM] = NOE_TERM_SUM,         [NOE_FN_LIST_ADD] = NOE_TERM_ADD,
+        [NOE_FN_LIST_SUB] = NOE_TERM_SUB,    [NOE_FN_LIST_MUL] = NOE_TERM_MUL,
+        [NOE_FN_LIST_DIV] = NOE_TERM_DIV,    [NOE_FN_LIST_MOD] = NOE_TERM_MOD,
+        [NOE_FN_LIST_MIN] = NOE_TERM_MIN,    [NOE_FN_LIST_MAX] = NOE_TERM_MAX,
+        [NOE_FN_MUL] = NOE_TERM_MUL,         [NOE_FN_DIV] = NOE_TERM_DIV,
         [NOE_FN_MOD] = NOE_TERM_MOD,
     };
     noe_rule *rule = noe_calloc(1, sizeof *rule);

@@ -71,6 +71,10 @@ static void declare_functions(noe_encoder *e)
     declare(e, NOE_FN_REP, "rep", l, i, i);
     declare(e, NOE_FN_PROD, "prod", i, l, NULL);
     declare(e, NOE_FN_SUM, "sum", i, l, NULL);
+    declare(e, NOE_FN_TAKE, "take", l, l, i);
+    declare(e, NOE_FN_SKIP, "skip", l, l, i);
+    declare(e, NOE_FN_WITHOUT, "without", l, l, l);
+    declare(e, NOE_FN_WITH_ONES, "with_ones", l, l, l);
     declare(e, NOE_FN_LIST_ADD, "list_add", l, l, l);
     declare(e, NOE_FN_LIST_SUB, "list_sub", l, l, l);
     declare(e, NOE_FN_LIST_MUL, "list_mul", l, l, l);
@@ -309,6 +313,14 @@ static Z3_ast encode_pair(const noe_encoder *e, noe_term_kind kind, Z3_ast a, Z3
         return repeat(e, a, b);
     if (kind == NOE_TERM_AT)
         return element(e, a, b);
+    if (kind == NOE_TERM_TAKE)
+        return apply(e, NOE_FN_TAKE, a, b);
+    if (kind == NOE_TERM_SKIP)
+        return apply(e, NOE_FN_SKIP, a, b);
+    if (kind == NOE_TERM_WITHOUT)
+        return apply(e, NOE_FN_WITHOUT, a, b);
+    if (kind == NOE_TERM_WITH_ONES)
+        return apply(e, NOE_FN_WITH_ONES, a, b);
     if (kind >= NOE_TERM_EQ)
         return compare(e, kind, a, b);
     return is_number(e, a) ? arithmetic(e, kind, a, b) : list_arithmetic(e, kind, a, b);

@@ -850,6 +850,11 @@ noe_inverse_fn *noe_inverse_of(noe_op op)
         [NOE_OP_IDENTITY_KERNEL] = inverse_kernel,
         [NOE_OP_AVERAGE_KERNEL] = inverse_kernel,
         [NOE_OP_SCALAR] = inverse_scalar,
+        [NOE_OP_GEMM] = noe_inverse_gemm,
+        [NOE_OP_BATCH_NORMALIZATION] = noe_inverse_batch_normalization,
+        [NOE_OP_FLATTEN] = noe_inverse_flatten,
+        [NOE_OP_SQUEEZE] = noe_inverse_squeeze,
+        [NOE_OP_UNSQUEEZE] = noe_inverse_unsqueeze,
     };
     return table[op];
 }

@@ -45,8 +45,12 @@ noe_value noe_search_param(noe_search *s, uint16_t node, noe_param p, int spatia
 bool noe_search_has_param(noe_search *s, uint16_t node, noe_param p, int spatial,
                           noe_value *v);
 
-/* Chooses operands and parameters of node; NULL for composite operators. */
+/* Chooses operands and parameters of node; NULL where there is no inverse. */
 typedef bool noe_inverse_fn(noe_search *s, uint16_t node, const noe_shape *want);
 noe_inverse_fn *noe_inverse_of(noe_op op);
+
+/* verifier/inverse_composite.c */
+noe_inverse_fn noe_inverse_gemm, noe_inverse_batch_normalization, noe_inverse_flatten,
+    noe_inverse_squeeze, noe_inverse_unsqueeze;
 
 #endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The numeric class of a proved rule: what its sides do in float arithmetic.
+ */
+#ifndef NOE_VERIFIER_CLASSIFY_H
+#define NOE_VERIFIER_CLASSIFY_H
+
+#include "ruledb/ruledb.h"
+#include "verifier/instance.h"
+
+typedef struct noe_numeric {
+    noe_numeric_class class;
+    double max_error; /* largest difference relative to the output's largest magnitude,
+                         on ordinary inputs */
+} noe_numeric;
+
+noe_numeric noe_rule_classify(const noe_rule *rule, noe_instance *const *instances,
+                              int n_instances, uint64_t seed);
+
+#endif

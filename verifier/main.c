@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * noether-verify: decides which candidates of a rule database are rules.
+ */
+#include "core/base/file.h"
+#include "core/base/options.h"
+#include "verifier/verify.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *db_path, *smt2_path, *rule_text;
+static int64_t rlimit = 200000, seed = 1, n_instances = 48;
+static int self_check, stats;
+
+static const noe_option options[] = {
+    {"db", 0, NOE_OPTION_TEXT, &db_path, 0, 0, "<file>",
+     "rule database; its open candidates are judged", 1},
+    {"rule", 0, NOE_OPTION_TEXT, &rule_text, 0, 0, "<text>",
+     "judge one rule and print the evidence", 1},
+    {"self-check", 0, NOE_OPTION_FLAG, &self_check, 0, 0, NULL,
+     "evaluate every axiom and definition exactly at many shapes", 1},
+    {"smt2", 0, NOE_OPTION_TEXT, &smt2_path, 0, 0, "<file>",
+     "write the axioms (with --rule: and the goal) as SMT-LIB2", 1},
+    {"rlimit", 0, NOE_OPTION_INT, &rlimit, 1, 4e9, "<n>",
+     "Z3 resource units a goal; beyond them the verdict is unknown", 0},
+    {"instances", 0, NOE_OPTION_INT, &n_instances, 1, 1000, "<n>",
+     "typed instances at which both sides are evaluated", 0},
+    {"seed", 0, NOE_OPTION_INT, &seed, 0, 9e15, "<n>", "root of all randomness", 1},
+    {"stats", 0, NOE_OPTION_FLAG, &stats, 0, 0, NULL,
+     "print counters as 'verifier.name value unit'", 0},
+};
+
+static const noe_program program = {
+    .name = "noether-verify",
+    .operands = "",
+    .summary = "Proves or refutes rewrite rules.",
+    .epilogue =
+        "Examples:\n"
+        "  noether-verify --db rules.db\n"
+        "  noether-verify --rule 'relu(relu(?a)) => relu(?a)'\n"
+        "  noether-verify --self-check\n"
+        "\n"
+        "Exit codes: 0 done (with --rule: proved), 1 refuted or unknown, or the\n"
+        "self-check failed, 2 wrong usage, 3 bad input, 4 database or file error,\n"
+        "130 interrupted.\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+    .min_operands = 0,
+    .max_operands = 0,
+};
+
+static void print_line(const char *label, const char *text)
+{
+    if (text[0])
+        printf("%-12s %s\n", label, text);
+}
+
+static void print_check(const noe_rule *rule, const noe_check *c)
+{
+    static const char *const verdict[] = {"UNKNOWN", "PROVED", "REFUTED", "COVERED"};
+    noe_buf text = {0};
+    char id[NOE_HASH_HEX_LEN + 1];
+    noe_rule_print(&text, rule);
+    noe_hash_hex(noe_rule_id(rule), id);
+    printf("%-12s %s (%s)\n", verdict[c->kind], noe_buf_text(&c->reason), c->stage);
+    print_line("rule", noe_buf_text(&text));
+    print_line("id", id);
+    print_line("shapes", noe_buf_text(&c->field.scheme));
+    print_line("field", noe_buf_text(&c->field.shapes_checked));
+    print_line("differs at", noe_buf_text(&c->field.counterexample));
+    if (c->kind == NOE_VERDICT_PROVED) {
+        printf("%-12s %.3g\n", "error bound", c->field.error_bound);
+        print_line("axioms", noe_buf_text(&c->proof.axioms));
+        printf("%-12s %s (largest relative difference in f32 %.2g)\n", "class",
+               noe_numeric_class_name(c->numeric.class), c->numeric.max_error);
+        printf("certificate:\n%s", noe_buf_text(&c->proof.certificate));
+    }
+    if (c->proof.rlimit)
+        printf("%-12s %lld units\n", "Z3", (long long)c->proof.rlimit);
+    noe_buf_clear(&text);
+}
+
+static noe_status check_rule(noe_verifier *v, bool *proved, noe_error *err)
+{
+    noe_rule *rule = noe_malloc(sizeof *rule);
+    noe_status status = noe_rule_parse(rule_text, SIZE_MAX, rule, err);
+    if (status == NOE_OK) {
+        noe_check c;
+        noe_verifier_check(v, rule, &c);
+        print_check(rule, &c);
+        *proved = c.kind == NOE_VERDICT_PROVED;
+        noe_check_clear(&c);
+    }
+    free(rule);
+    return status;
+}
+
+static void report_self_check(void *ctx, const char *kind, const char *name,
+                              const noe_rule *rule, const noe_field_report *report)
+{
+    int *n = ctx;
+    ++*n;
+    bool ok = report->n_instances > 0 && !report->difference.found;
+    if (ok && !stats)
+        return;
+    noe_buf text = {0};
+    noe_rule_print(&text, rule);
+    printf("%s %s %s: %s\n", ok ? "ok    " : "FAILED", kind, name, noe_buf_text(&text));
+    if (!ok)
+        printf("       %s\n", report->difference.found
+                                  ? noe_buf_text(&report->counterexample)
+                                  : "no well-typed instance found");
+    noe_buf_clear(&text);
+}
+
+static bool run_self_check(noe_verifier *v)
+{
+    int n = 0;
+    int failed = noe_verifier_self_check(v, report_self_check, &n);
+    printf("%d axioms and definitions, %d failed\n", n, failed);
+    return failed == 0;
+}
+
+static noe_status write_smt2(noe_verifier *v, noe_error *err)
+{
+    noe_buf text = {0};
+    noe_rule *rule = noe_malloc(sizeof *rule);
+    noe_status status = NOE_OK;
+    if (rule_text)
+        status = noe_rule_parse(rule_text, SIZE_MAX, rule, err);
+    if (status == NOE_OK) {
+        noe_prover_print_smt2(noe_verifier_prover(v), rule_text ? rule : NULL, &text);
+        status = noe_file_write(smt2_path, noe_buf_text(&text), text.len, err);
+    }
+    free(rule);
+    noe_buf_clear(&text);
+    return status;
+}
+
+static void print_totals(const noe_verify_totals *t)
+{
+    printf("candidates %lld in %lld groups: %lld proved, %lld refuted, %lld unknown, "
+           "%lld covered\n",
+           (long long)t->candidates, (long long)t->groups, (long long)t->proved,
+           (long long)t->refuted, (long long)t->unknown, (long long)t->covered);
+    printf("rules %lld:", (long long)t->rules);
+    for (int k = 0; k <= NOE_CLASS_RANGE; k++)
+        printf(" %s %lld", noe_numeric_class_name((noe_numeric_class)k),
+               (long long)t->class[k]);
+    printf("\nCPU %.1f s, memory %.0f MiB\n", noe_cpu_seconds(),
+           (double)noe_peak_rss_kib() / 1024);
+    if (!stats)
+        return;
+    printf("verifier.unknown_type %lld candidates\n", (long long)t->unknown_type);
+    printf("verifier.unknown_z3 %lld candidates\n", (long long)t->unknown_z3);
+    printf("verifier.rlimit_max %lld units\n", (long long)t->rlimit_max);
+}
+
+static noe_status judge_database(noe_verifier *v, const noe_env *env, noe_error *err)
+{
+    noe_ruledb *db = NULL;
+    NOE_TRY(noe_ruledb_open(db_path, NOE_RULEDB_WRITE, &db, err));
+    noe_verify_totals totals;
+    noe_status status = noe_verifier_run(v, db, env, &totals, err);
+    noe_env_end_progress(env);
+    if (status == NOE_OK || status == NOE_ERR_CANCELLED)
+        print_totals(&totals);
+    noe_ruledb_close(db);
+    return status;
+}
+
+static noe_status run(noe_verifier *v, const noe_env *env, bool *yes, noe_error *err)
+{
+    if (self_check)
+        *yes = run_self_check(v);
+    if (smt2_path)
+        NOE_TRY(write_smt2(v, err));
+    if (rule_text)
+        NOE_TRY(check_rule(v, yes, err));
+    if (db_path)
+        NOE_TRY(judge_database(v, env, err));
+    return NOE_OK;
+}
+
+int main(int argc, char **argv)
+{
+    const char *operands[1];
+    int n_operands = 0;
+    noe_options_parse(&program, argc, argv, operands, &n_operands);
+    noe_error err = {0};
+    if (!db_path && !rule_text && !self_check && !smt2_path) {
+        noe_fail(&err, NOE_ERR_ARG,
+                 "nothing to do: give --db, --rule, --self-check or "
+                 "--smt2");
+        return noe_report(&program, &err);
+    }
+    noe_env env;
+    noe_env_init_cli(&env, program.name, NOE_LOG_INFO);
+    env.seed = (uint64_t)seed;
+    noe_verifier_config config = NOE_VERIFIER_DEFAULTS;
+    config.rlimit = rlimit;
+    config.seed = (uint64_t)seed;
+    config.n_instances = (int)n_instances;
+    noe_verifier *v = NULL;
+    bool yes = true;
+    noe_status status = noe_verifier_new(&config, NULL, &v, &err);
+    if (status == NOE_OK)
+        status = run(v, &env, &yes, &err);
+    noe_verifier_free(v);
+    if (status != NOE_OK)
+        return noe_report(&program, &err);
+    return yes ? 0 : 1;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * TYPE, FIELD, Z3, numeric class. Each stage can only refuse: a rule is proved if typed
+ * instances exist, both sides agree at all of them, the axioms derive it, and every
+ * step of the derivation is well-typed and true at all of them.
+ *
+ * A verdict depends on the rule's text, the configuration and the axioms, not on the
+ * order of candidates: seeds come from the rule's id, and Z3 starts from the same state
+ * for each rule (push and pop).
+ */
+#include "verifier/verify.h"
+#include "core/base/options.h"
+#include "core/definition.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_ATTEMPTS 400 /* an instance */
+#define BATCH        256 /* candidates a transaction */
+
+struct noe_verifier {
+    noe_verifier_config config;
+    noe_axioms axioms;
+    noe_prover *prover;
+};
+
+noe_status noe_verifier_new(const noe_verifier_config *config, const char *axioms_text,
+                            noe_verifier **verifier, noe_error *err)
+{
+    noe_verifier *v = noe_calloc(1, sizeof *v);
+    v->config = *config;
+    noe_status status = noe_axioms_load(axioms_text ? axioms_text : noe_axioms_text,
+                                        "axioms.txt", &v->axioms, err);
+    if (status != NOE_OK) {
+        free(v);
+        return status;
+    }
+    v->prover = noe_prover_new(&v->axioms, config->rlimit, 0, -1);
+    *verifier = v;
+    return NOE_OK;
+}
+
+void noe_verifier_free(noe_verifier *v)
+{
+    if (!v)
+        return;
+    noe_prover_free(v->prover);
+    noe_axioms_clear(&v->axioms);
+    free(v);
+}
+
+const noe_axioms *noe_verifier_axioms(const noe_verifier *v)
+{
+    return &v->axioms;
+}
+
+noe_prover *noe_verifier_prover(const noe_verifier *v)
+{
+    return v->prover;
+}
+
+static void decide(noe_check *c, noe_verdict_kind kind, const char *stage,
+                   const char *reason)
+{
+    c->kind = kind;
+    c->stage = stage;
+    noe_buf_puts(&c->reason, reason);
+}
+
+static void check_stages(noe_verifier *v, const noe_rule *rule, noe_check *c)
+{
+    noe_field_config config = {c->seed, v->config.n_instances, MAX_ATTEMPTS};
+    noe_field_check(rule, &config, &c->field);
+    if (c->field.difference.found) {
+        decide(c, NOE_VERDICT_REFUTED, "field", "the sides differ at an instance");
+        return;
+    }
+    if (c->field.n_instances == 0) {
+        decide(c, NOE_VERDICT_UNKNOWN, "type", "");
+        noe_buf_printf(&c->reason, "no well-typed instance in %d attempts",
+                       c->field.attempts);
+        return;
+    }
+    noe_prover_prove(v->prover, rule, c->field.instances, c->field.n_instances,
+                     &c->proof);
+    if (!c->proof.proved) {
+        decide(c, NOE_VERDICT_UNKNOWN, "z3", noe_buf_text(&c->proof.reason));
+        return;
+    }
+    decide(c, NOE_VERDICT_PROVED, "z3", "");
+    noe_buf_printf(&c->reason, "%d axiom instances", c->proof.n_steps);
+    c->numeric =
+        noe_rule_classify(rule, c->field.instances, c->field.n_instances, c->seed);
+}
+
+void noe_verifier_check(noe_verifier *v, const noe_rule *rule, noe_check *c)
+{
+    double start = noe_cpu_seconds();
+    *c = (noe_check){0};
+    c->seed = noe_mix64(noe_rule_id(rule).lo ^ noe_mix64(v->config.seed));
+    check_stages(v, rule, c);
+    c->cpu_seconds = noe_cpu_seconds() - start;
+}
+
+void noe_check_clear(noe_check *c)
+{
+    noe_buf_clear(&c->reason);
+    noe_field_report_clear(&c->field);
+    noe_proof_clear(&c->proof);
+    *c = (noe_check){0};
+}
+
+/* Candidates of a database */
+
+typedef struct candidate {
+    int64_t id, group;
+    int level;
+    char *text;
+} candidate;
+
+typedef struct batch {
+    noe_verifier *v;
+    noe_ruledb *db;
+    const noe_env *env;
+    noe_verify_totals *totals;
+    int64_t run_id;
+    candidate *list;
+    int64_t n, cap;
+} batch;
+
+static noe_status collect(void *ctx, const noe_candidate *c, noe_error *err)
+{
+    batch *b = ctx;
+    candidate copy = {c->id, c->group, c->level, noe_strdup(c->text)};
+    (void)err;
+    NOE_PUSH(b->list, b->n, b->cap, copy);
+    return NOE_OK;
+}
+
+static noe_status store_rule(batch *b, const candidate *cand, const noe_rule *rule,
+                             const noe_check *c, noe_error *err)
+{
+    noe_buf text[6] = {{0}};
+    char id[NOE_HASH_HEX_LEN + 1];
+    noe_hash_hex(noe_rule_id(rule), id);
+    noe_rule_print(&text[0], rule);
+    noe_rule_print_side(&text[1], rule, false);
+    noe_rule_print_side(&text[2], rule, true);
+    noe_rule_print_where(&text[3], rule);
+    noe_rule_print_ops(&text[4], rule, false);
+    noe_rule_print_ops(&text[5], rule, true);
+    noe_rule_row row = {
+        .id = id,
+        .text = noe_buf_text(&text[0]),
+        .lhs = noe_buf_text(&text[1]),
+        .rhs = noe_buf_text(&text[2]),
+        .where = noe_buf_text(&text[3]),
+        .lhs_ops = noe_buf_text(&text[4]),
+        .rhs_ops = noe_buf_text(&text[5]),
+        .n_lhs_ops = noe_rule_count_ops(rule, false),
+        .n_rhs_ops = noe_rule_count_ops(rule, true),
+        .n_vars = rule->n_vars,
+        .n_roots = rule->n_roots,
+        .numeric = c->numeric.class,
+        .max_error = c->numeric.max_error,
+        .candidate = cand->id,
+        .level = cand->level,
+    };
+    noe_status status = noe_ruledb_add_rule(b->db, b->run_id, &row, err);
+    for (int i = 0; i < 6; i++)
+        noe_buf_clear(&text[i]);
+    b->totals->rules++;
+    b->totals->class[c->numeric.class]++;
+    return status;
+}
+
+static noe_status store_verdict(batch *b, const candidate *cand, const noe_check *c,
+                                noe_error *err)
+{
+    noe_buf shapes = {0};
+    noe_buf_puts(&shapes, noe_buf_text(&c->field.shapes_checked));
+    if (c->field.scheme.len > 0)
+        noe_buf_printf(&shapes, "; mostly %s", noe_buf_text(&c->field.scheme));
+    noe_verdict verdict = {
+        .kind = c->kind,
+        .stage = c->stage,
+        .reason = noe_buf_text(&c->reason),
+        .counterexample = noe_buf_text(&c->field.counterexample),
+        .shapes_checked = noe_buf_text(&shapes),
+        .n_instances = c->field.n_instances,
+        .error_bound = c->field.error_bound,
+        .axioms = noe_buf_text(&c->proof.axioms),
+        .certificate = noe_buf_text(&c->proof.certificate),
+        .rlimit = c->proof.rlimit,
+        .cpu_seconds = c->cpu_seconds,
+    };
+    noe_status status =
+        noe_ruledb_set_verdict(b->db, b->run_id, cand->id, &verdict, err);
+    noe_buf_clear(&shapes);
+    return status;
+}
+
+static void count(noe_verify_totals *t, const noe_check *c)
+{
+    t->proved += c->kind == NOE_VERDICT_PROVED;
+    t->refuted += c->kind == NOE_VERDICT_REFUTED;
+    t->unknown += c->kind == NOE_VERDICT_UNKNOWN;
+    if (c->kind == NOE_VERDICT_UNKNOWN) {
+        t->unknown_type += strcmp(c->stage, "type") == 0;
+        t->unknown_z3 += strcmp(c->stage, "z3") == 0;
+    }
+    if (c->proof.rlimit > t->rlimit_max)
+        t->rlimit_max = c->proof.rlimit;
+}
+
+static noe_status judge(batch *b, const candidate *cand, bool *proved, noe_error *err)
+{
+    noe_rule *rule = noe_malloc(sizeof *rule);
+    noe_check c = {0};
+    noe_error why = {0};
+    if (noe_rule_parse(cand->text, SIZE_MAX, rule, &why) == NOE_OK)
+        noe_verifier_check(b->v, rule, &c);
+    else
+        decide(&c, NOE_VERDICT_UNKNOWN, "type", why.text);
+    count(b->totals, &c);
+    noe_status status = store_verdict(b, cand, &c, err);
+    *proved = c.kind == NOE_VERDICT_PROVED;
+    if (status == NOE_OK && *proved)
+        status = store_rule(b, cand, rule, &c, err);
+    noe_check_clear(&c);
+    free(rule);
+    return status;
+}
+
+static noe_status cover(batch *b, const candidate *cand, noe_error *err)
+{
+    noe_verdict verdict = {.kind = NOE_VERDICT_COVERED,
+                           .stage = "type",
+                           .reason = "a more general variant is proved",
+                           .counterexample = "",
+                           .shapes_checked = "",
+                           .axioms = "",
+                           .certificate = ""};
+    b->totals->covered++;
+    return noe_ruledb_set_verdict(b->db, b->run_id, cand->id, &verdict, err);
+}
+
+/* The candidates of one group, most general first. */
+static noe_status judge_group(batch *b, int64_t first, int64_t end, noe_error *err)
+{
+    bool proved = false;
+    for (int64_t i = first; i < end; i++) {
+        if (proved)
+            NOE_TRY(cover(b, &b->list[i], err));
+        else
+            NOE_TRY(judge(b, &b->list[i], &proved, err));
+        b->totals->candidates++;
+    }
+    b->totals->groups++;
+    return NOE_OK;
+}
+
+static noe_status judge_all(batch *b, noe_error *err)
+{
+    int64_t i = 0, stored = 0;
+    NOE_TRY(noe_ruledb_begin(b->db, err));
+    while (i < b->n && !noe_cancelled(b->env)) {
+        int64_t end = i + 1;
+        while (end < b->n && b->list[end].group == b->list[i].group)
+            end++;
+        NOE_TRY(judge_group(b, i, end, err));
+        i = end;
+        noe_progress(b->env, "%lld of %lld candidates, %lld proved, %lld refuted",
+                     (long long)i, (long long)b->n, (long long)b->totals->proved,
+                     (long long)b->totals->refuted);
+        if (i - stored >= BATCH) {
+            NOE_TRY(noe_ruledb_commit(b->db, err));
+            NOE_TRY(noe_ruledb_begin(b->db, err));
+            stored = i;
+        }
+    }
+    NOE_TRY(noe_ruledb_commit(b->db, err));
+    if (i < b->n)
+        return noe_fail(err, NOE_ERR_CANCELLED,
+                        "interrupted after %lld of %lld candidates", (long long)i,
+                        (long long)b->n);
+    return NOE_OK;
+}
+
+static noe_status store_axioms(batch *b, noe_error *err)
+{
+    const noe_axioms *axioms = &b->v->axioms;
+    NOE_TRY(noe_ruledb_begin(b->db, err));
+    for (int i = 0; i < axioms->n; i++) {
+        noe_buf text = {0};
+        noe_rule_print(&text, &axioms->axiom[i].rule);
+        noe_status status = noe_ruledb_add_axiom(
+            b->db, axioms->hash, axioms->axiom[i].name, noe_buf_text(&text), err);
+        noe_buf_clear(&text);
+        NOE_TRY(status);
+    }
+    return noe_ruledb_commit(b->db, err);
+}
+
+static noe_status finish(batch *b, double start, noe_error *err)
+{
+    char text[200];
+    const noe_verify_totals *t = b->totals;
+    snprintf(text, sizeof text,
+             "candidates=%lld proved=%lld refuted=%lld unknown=%lld covered=%lld",
+             (long long)t->candidates, (long long)t->proved, (long long)t->refuted,
+             (long long)t->unknown, (long long)t->covered);
+    return noe_ruledb_finish_run(b->db, b->run_id, noe_cpu_seconds() - start,
+                                 noe_peak_rss_kib(), text, err);
+}
+
+static noe_status run(batch *b, noe_error *err)
+{
+    double start = noe_cpu_seconds();
+    const noe_verifier_config *config = &b->v->config;
+    char text[100];
+    snprintf(text, sizeof text, "rlimit=%lld instances=%d", (long long)config->rlimit,
+             config->n_instances);
+    noe_run row = {.stage = "verify",
+                   .config = text,
+                   .version = noe_version,
+                   .seed = config->seed,
+                   .op_table_hash = noe_op_table_hash(),
+                   .axioms_hash = b->v->axioms.hash,
+                   .solver = noe_prover_version()};
+    NOE_TRY(noe_ruledb_each_open_candidate(b->db, row.op_table_hash, row.axioms_hash,
+                                           collect, b, err));
+    if (b->n == 0)
+        return NOE_OK;
+    NOE_TRY(noe_ruledb_add_run(b->db, &row, &b->run_id, err));
+    NOE_TRY(store_axioms(b, err));
+    noe_status status = judge_all(b, err);
+    if (status == NOE_OK || status == NOE_ERR_CANCELLED) {
+        noe_status finished = finish(b, start, status == NOE_OK ? err : NULL);
+        return status == NOE_OK ? finished : status;
+    }
+    noe_ruledb_rollback(b->db);
+    return status;
+}
+
+noe_status noe_verifier_run(noe_verifier *v, noe_ruledb *db, const noe_env *env,
+                            noe_verify_totals *totals, noe_error *err)
+{
+    *totals = (noe_verify_totals){0};
+    batch b = {.v = v, .db = db, .env = env, .totals = totals};
+    noe_status status = run(&b, err);
+    for (int64_t i = 0; i < b.n; i++)
+        free(b.list[i].text);
+    free(b.list);
+    return status;
+}
+
+/* Self-check */
+
+static bool holds(noe_verifier *v, const char *kind, const char *name,
+                  const noe_rule *rule, noe_self_check_fn *fn, void *ctx)
+{
+    noe_field_config config = {v->config.seed, 2 * v->config.n_instances, MAX_ATTEMPTS};
+    noe_field_report report;
+    noe_field_check(rule, &config, &report);
+    bool ok = report.n_instances > 0 && !report.difference.found;
+    if (fn)
+        fn(ctx, kind, name, rule, &report);
+    noe_field_report_clear(&report);
+    return ok;
+}
+
+int noe_verifier_self_check(noe_verifier *v, noe_self_check_fn *fn, void *ctx)
+{
+    int failed = 0, n;
+    for (int i = 0; i < v->axioms.n; i++)
+        failed += !holds(v, "axiom", v->axioms.axiom[i].name, &v->axioms.axiom[i].rule,
+                         fn, ctx);
+    const noe_rule_line *line = noe_definitions_expand(&n);
+    for (int i = 0; i < n; i++)
+        failed += !holds(v, "definition", line[i].name, &line[i].rule, fn, ctx);
+    line = noe_definitions_fold(&n);
+    for (int i = 0; i < n; i++)
+        failed += !holds(v, "definition", line[i].name, &line[i].rule, fn, ctx);
+    return failed;
+}
