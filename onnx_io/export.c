@@ -11,12 +11,7 @@
 #include "onnx_io/export.h"
 #include "core/base/file.h"
 #include "core/definition.h"
-#include <limits.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-/* Protobuf readers refuse messages that are larger. */
-#define MAX_FILE_BYTES ((size_t)INT32_MAX)
 
 /* ---- statements ---- */
 
@@ -377,133 +372,6 @@ static noe_status order(noe_exporter *x)
     return NOE_OK;
 }
 
-/* ---- splicing ---- */
-
-static bool is_defined(const noe_exporter *x, const char *name)
-{
-    return noe_names_has(&x->taken, name);
-}
-
-/* Initializers go only if our rewriting made them useless. */
-static bool initializer_stays(const noe_exporter *x, uint32_t i)
-{
-    const char *name = x->m->initializers[i].proto->name;
-    uint32_t v = noe_onnx_find_value(x->m, name);
-    if (x->m->values[v].kind == NOE_VALUE_INPUT || x->value_is_kept[v] ||
-        !x->m->values[v].is_used || x->m->proto->n_training_info > 0)
-        return true;
-    for (uint32_t k = 0; k < x->m->n_inputs; k++) {
-        if (strcmp(x->m->inputs[k]->name, name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static void add_initializer(noe_exporter *x, noe_rope *graph, uint32_t i,
-                            const noe_wire_field *f)
-{
-    const noe_onnx_tensor *t = &x->m->initializers[i];
-    if (!t->is_external || !x->inline_external) {
-        noe_rope_add(graph, f->whole);
-        return;
-    }
-    Onnx__TensorProto copy = *t->proto;
-    copy.has_data_location = 0;
-    copy.n_external_data = 0;
-    copy.has_raw_data = 1;
-    copy.raw_data = (ProtobufCBinaryData){t->bytes, (uint8_t *)t->data};
-    noe_rope_add_message(graph, NOE_GRAPH_INITIALIZER, &copy.base);
-}
-
-/* A graph input with the shape that the user gave it. */
-static void add_pinned_input(noe_exporter *x, noe_rope *graph, uint32_t i)
-{
-    const noe_shape *s = &x->m->pinned[i].shape;
-    Onnx__ValueInfoProto info = *x->m->inputs[i];
-    Onnx__TypeProto type = *info.type;
-    Onnx__TypeProto__Tensor tensor = *type.tensor_type;
-    Onnx__TensorShapeProto shape;
-    onnx__tensor_shape_proto__init(&shape);
-    shape.n_dim = (size_t)s->rank;
-    shape.dim = NOE_NEW_N(&x->arena, Onnx__TensorShapeProto__Dimension *, s->rank);
-    for (int k = 0; k < s->rank; k++) {
-        shape.dim[k] = NOE_NEW(&x->arena, Onnx__TensorShapeProto__Dimension);
-        onnx__tensor_shape_proto__dimension__init(shape.dim[k]);
-        if (s->dim[k] >= 0) {
-            shape.dim[k]->has_dim_value = 1;
-            shape.dim[k]->dim_value = s->dim[k];
-        } else {
-            *shape.dim[k] = *tensor.shape->dim[k];
-        }
-    }
-    tensor.shape = &shape;
-    type.tensor_type = &tensor;
-    info.type = &type;
-    noe_rope_add_message(graph, NOE_GRAPH_INPUT, &info.base);
-}
-
-/* The main graph, field by field. */
-static void splice_graph(noe_exporter *x, noe_rope *graph)
-{
-    uint32_t initializer = 0, input = 0, info = 0;
-    bool nodes_written = false;
-    for (size_t i = 0; i < x->m->n_graph_fields; i++) {
-        const noe_wire_field *f = &x->m->graph_fields[i];
-        if (f->number == NOE_GRAPH_NODE) {
-            if (!nodes_written)
-                noe_rope_add_rope(graph, &x->nodes);
-            nodes_written = true;
-        } else if (f->number == NOE_GRAPH_INITIALIZER) {
-            if (initializer_stays(x, initializer))
-                add_initializer(x, graph, initializer, f);
-            initializer++;
-        } else if (f->number == NOE_GRAPH_INPUT) {
-            if (x->m->is_pinned[input])
-                add_pinned_input(x, graph, input);
-            else
-                noe_rope_add(graph, f->whole);
-            input++;
-        } else if (f->number == NOE_GRAPH_VALUE_INFO) {
-            const char *name = x->m->value_infos[info++]->name;
-            if (name && is_defined(x, name))
-                noe_rope_add(graph, f->whole);
-        } else {
-            noe_rope_add(graph, f->whole);
-        }
-    }
-    if (!nodes_written)
-        noe_rope_add_rope(graph, &x->nodes);
-    noe_rope_add_rope(graph, &x->tensors);
-}
-
-static noe_status splice_model(noe_exporter *x, char **data, size_t *len)
-{
-    noe_rope graph = {.arena = &x->arena}, model = {.arena = &x->arena};
-    splice_graph(x, &graph);
-    for (size_t i = 0; i < x->m->n_model_fields; i++) {
-        const noe_wire_field *f = &x->m->model_fields[i];
-        if (f->number != NOE_MODEL_GRAPH) {
-            noe_rope_add(&model, f->whole);
-            continue;
-        }
-        noe_rope_add_header(&model, NOE_MODEL_GRAPH, graph.len);
-        noe_rope_add_rope(&model, &graph);
-    }
-    noe_status status = NOE_OK;
-    if (model.len > MAX_FILE_BYTES) {
-        status = noe_fail(x->err, NOE_ERR_LIMIT,
-                          "the result has %zu bytes, ONNX files are limited to %zu",
-                          model.len, MAX_FILE_BYTES);
-    } else {
-        *len = model.len;
-        *data = noe_malloc(model.len);
-        noe_rope_copy(&model, *data);
-    }
-    noe_rope_clear(&graph);
-    noe_rope_clear(&model);
-    return status;
-}
-
 /* ---- the interface ---- */
 
 static noe_op origin_op(void *ctx, uint32_t origin)
@@ -513,6 +381,7 @@ static noe_op origin_op(void *ctx, uint32_t origin)
 
 static noe_status prepare(noe_exporter *x, const noe_graph *g)
 {
+    NOE_TRY(noe_export_check_external(x));
     if (g->n_outputs != x->m->n_outputs || g->pool != x->m->pool)
         return noe_fail(x->err, NOE_ERR_ARG, "the graph has %u outputs, the model %u",
                         g->n_outputs, x->m->n_outputs);
@@ -540,7 +409,7 @@ static noe_status export(noe_exporter *x, const noe_graph *g, char **data, size_
     number_statements(x);
     NOE_TRY(write_statements(x));
     NOE_TRY(order(x));
-    return splice_model(x, data, len);
+    return noe_export_splice(x, data, len);
 }
 
 static void clear(noe_exporter *x)

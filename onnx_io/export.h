@@ -106,6 +106,11 @@ uint32_t noe_export_constant(noe_exporter *x, const char *name, const noe_type *
 const char *noe_export_input(noe_exporter *x, uint32_t statement, noe_ref r,
                              uint32_t original);
 
+/* splice.c: the result, malloc'ed. */
+NOE_NODISCARD noe_status noe_export_splice(noe_exporter *x, char **data, size_t *len);
+/* Whether tensors in external files can stay what they are where the result goes. */
+NOE_NODISCARD noe_status noe_export_check_external(const noe_exporter *x);
+
 /* put.c: the messages of new node i into statement. */
 NOE_NODISCARD noe_status noe_export_put(noe_exporter *x, uint32_t statement,
                                         uint32_t i);

@@ -67,14 +67,29 @@ static bool bind_slots(comparison *c, const pair *p, bool *found)
                                   noe_graph_type(c->x->g, p->is));
 }
 
+/* Operators that keep the elements in order: types of input and output say what they
+ * do, and different parameters, or another of these operators, may do the same. */
+static bool only_reshapes(noe_op op)
+{
+    return op == NOE_OP_RESHAPE || op == NOE_OP_FLATTEN || op == NOE_OP_SQUEEZE ||
+           op == NOE_OP_UNSQUEEZE;
+}
+
+static bool same_operator(const noe_node *was, const noe_node *is)
+{
+    if (only_reshapes(was->op) && only_reshapes(is->op))
+        return noe_type_eq(was->types, is->types);
+    return was->op == is->op && was->op < NOE_OP_COUNT &&
+           was->n_inputs == is->n_inputs && noe_params_eq(was->params, is->params);
+}
+
 /* Same operator and parameters; the inputs are compared next. */
 static bool compare_nodes(comparison *c, const pair *p)
 {
     const noe_graph *old = c->x->m->graph, *g = c->x->g;
     const noe_node *was = noe_graph_node(old, p->was.node);
     const noe_node *is = noe_graph_node(g, p->is.node);
-    if (was->op != is->op || was->op >= NOE_OP_COUNT || was->n_inputs != is->n_inputs ||
-        !noe_params_eq(was->params, is->params))
+    if (!same_operator(was, is))
         return false;
     const noe_ref *was_in = noe_graph_inputs(old, p->was.node);
     const noe_ref *is_in = noe_graph_inputs(g, p->is.node);
