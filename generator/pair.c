@@ -209,6 +209,19 @@ void noe_pair_variables(const noe_pair *pair, uint32_t vars[2])
     }
 }
 
+void noe_pair_count_leaves(const noe_pair *pair, uint32_t n_constants[2],
+                           uint32_t n_uses[2])
+{
+    bool left[NOE_PAIR_MAX_NODES];
+    mark_below(pair, pair->lhs, left);
+    n_constants[0] = n_constants[1] = n_uses[0] = n_uses[1] = 0;
+    for (int i = 0; i < pair->n_nodes; i++) {
+        const noe_pair_node *node = &pair->nodes[i];
+        n_uses[!left[i]] += node->is_var;
+        n_constants[!left[i]] += !node->is_var && node->n_in == 0;
+    }
+}
+
 /* Drops nodes and variables that no root needs. */
 static void compact(noe_pair *pair)
 {

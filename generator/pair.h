@@ -59,6 +59,10 @@ bool noe_pair_holds(const noe_pair *pair, uint64_t seed, int n_rounds);
 /* Variables of the left and of the right side, a bit each. */
 void noe_pair_variables(const noe_pair *pair, uint32_t vars[2]);
 
+/* Leaves of the left and of the right side: constants, and uses of variables. */
+void noe_pair_count_leaves(const noe_pair *pair, uint32_t n_constants[2],
+                           uint32_t n_uses[2]);
+
 /* Makes the pair more general while it still holds: terms that both sides share become
  * variables, and variables that occur several times are split. */
 void noe_pair_generalize(noe_pair *pair, uint64_t seed);

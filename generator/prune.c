@@ -23,13 +23,15 @@
 
 #include <stdlib.h>
 
-#define MAX_PATTERN NOE_PAIR_MAX_NODES
-#define MAX_STEPS   3000
-#define MAX_CLASS   20000 /* e-nodes of one class that are looked at */
-#define EAGER_CLASS 64    /* up to here rules are tried on old e-nodes, too */
-#define RECHECK     16    /* rounds: a one-element tensor has one sign a round */
-#define NOTHING     UINT32_MAX
-#define MAX_DERIVED 400 /* most general first */
+#define MAX_PATTERN   NOE_PAIR_MAX_NODES
+#define MAX_STEPS     3000
+#define MAX_CLASS     20000 /* e-nodes of one class that are looked at */
+#define EAGER_CLASS   64    /* up to here rules are tried on old e-nodes, too */
+#define RECHECK       16    /* rounds: a one-element tensor has one sign a round */
+#define NOTHING       UINT32_MAX
+#define MAX_DERIVED   200
+#define MAX_CONSTANTS 1 /* on one side of a pair */
+#define MAX_REPEATS   2 /* uses of variables beyond the first, both sides together */
 
 typedef enum pattern_kind { PATTERN_VAR, PATTERN_CONSTANT, PATTERN_OP } pattern_kind;
 
@@ -124,14 +126,12 @@ static bool is_better(const pruner *p, uint32_t x, uint32_t y, bool by_level)
 
 static uint32_t key_of_pair(const noe_pair *pair, const uint32_t *vars)
 {
-    uint32_t n_constants = 0, n_uses = 0;
-    for (int i = 0; i < pair->n_nodes; i++) {
-        n_uses += pair->nodes[i].is_var;
-        n_constants += !pair->nodes[i].is_var && pair->nodes[i].n_in == 0;
-    }
+    uint32_t n_constants[2], n_uses[2];
+    noe_pair_count_leaves(pair, n_constants, n_uses);
     uint32_t n_vars =
         (uint32_t)__builtin_popcount(vars[0]) + (uint32_t)__builtin_popcount(vars[1]);
-    return n_constants * 64u + (n_uses - n_vars) * 8u;
+    return (n_constants[0] + n_constants[1]) * 64u +
+           (n_uses[0] + n_uses[1] - n_vars) * 8u;
 }
 
 static void fill_patterns(const noe_pair *pair, rule *r)
@@ -466,6 +466,20 @@ static bool is_directed(const noe_pair *pair)
     return !(vars[0] & ~vars[1]) || !(vars[1] & ~vars[0]);
 }
 
+/* Too special to be worth a rule: a side with several constants, or the same variables
+ * again and again. Such facts are nearly always consequences of general ones by way of
+ * terms that are larger than the universe. */
+static bool is_special(const noe_pair *pair)
+{
+    uint32_t vars[2], n_constants[2], n_uses[2];
+    noe_pair_variables(pair, vars);
+    noe_pair_count_leaves(pair, n_constants, n_uses);
+    uint32_t n_vars =
+        (uint32_t)__builtin_popcount(vars[0]) + (uint32_t)__builtin_popcount(vars[1]);
+    return n_constants[0] > MAX_CONSTANTS || n_constants[1] > MAX_CONSTANTS ||
+           n_uses[0] + n_uses[1] - n_vars > MAX_REPEATS;
+}
+
 static void explain_class(pruner *p, uint32_t value)
 {
     load_class(p, value);
@@ -490,6 +504,10 @@ static void explain_class(pruner *p, uint32_t value)
         noe_pair_generalize(&pair, p->u->env->seed);
         if (!is_directed(&pair)) {
             p->stats->n_undirected++;
+            continue;
+        }
+        if (is_special(&pair)) {
+            p->stats->n_special++;
             continue;
         }
         add_rule(p, &pair, e, right);
@@ -631,8 +649,12 @@ static void emit_derived(pruner *p)
     uint64_t n = 0;
     for (uint32_t e = 0; e < u->n_enodes && n < MAX_DERIVED; e++) {
         const noe_enode *x = &u->enodes[e];
-        if (!x->is_canonical || key_of(x) != 0 || x->n_heavy == 0)
+        if (!x->is_canonical || key_of(x) != 0 || x->n_heavy == 0 ||
+            stands_alone(u, x->value))
             continue;
+        const noe_enode *first = &u->enodes[u->classes[x->value].first - 1];
+        if (first->n_vars != x->n_vars)
+            continue; /* some variable does not matter */
         uint32_t best = e;
         for (uint32_t f = u->classes[x->value].first; f; f = u->enodes[f - 1].next) {
             const noe_enode *y = &u->enodes[f - 1];

@@ -15,6 +15,7 @@ typedef struct noe_prune_stats {
     uint64_t n_siblings;   /* pairs with two outputs */
     uint64_t n_false;      /* refuted on fresh points */
     uint64_t n_undirected; /* variables of neither side contain the other's */
+    uint64_t n_special;    /* true, but too special to keep */
     uint64_t n_too_large;  /* do not fit a pair */
     uint64_t n_cut;        /* matches given up at the step limit */
     double cpu_seconds;

@@ -132,15 +132,15 @@ static const leaf_spec product_leaves[] = {
 
 /* Convolution, pooling and what networks put around them: rank 4. */
 static const leaf_spec image_leaves[] = {
-    {"x", 2, 4, {2, 3, 5, 4}, false, 1, 1, ANY_OP},
-    {"w", 2, 4, {3, 3, 3, 3}, true, 0, 1, ANY_OP},
-    {"p", 2, 4, {3, 3, 1, 1}, true, 0, 0, ANY_OP},
-    {"d", 1, 4, {3, 1, 3, 3}, true, 0, 0, ANY_OP},
-    {"b", 2, 3, {3, 1, 1}, true, 0, 0, ANY_OP},
+    {"x", 2, 4, {2, 4, 6, 5}, false, 1, 1, ANY_OP},
+    {"w", 2, 4, {4, 4, 3, 3}, true, 0, 1, ANY_OP},
+    {"p", 2, 4, {4, 4, 1, 1}, true, 0, 0, ANY_OP},
+    {"d", 1, 4, {4, 1, 3, 3}, true, 0, 0, ANY_OP},
+    {"b", 2, 3, {4, 1, 1}, true, 0, 0, ANY_OP},
     {"s", 1, 0, {0}, true, 0, 0, ANY_OP},
-    {"", 0, 4, {3, 3, 3, 3}, true, 0, 0, NOE_OP_IDENTITY_KERNEL},
-    {"", 0, 4, {3, 1, 3, 3}, true, 0, 0, NOE_OP_AVERAGE_KERNEL},
-    {"", 0, 4, {3, 3, 1, 1}, true, 0, 0, NOE_OP_IDENTITY_KERNEL},
+    {"", 0, 4, {4, 4, 3, 3}, true, 0, 0, NOE_OP_IDENTITY_KERNEL},
+    {"", 0, 4, {4, 1, 3, 3}, true, 0, 0, NOE_OP_AVERAGE_KERNEL},
+    {"", 0, 4, {4, 4, 1, 1}, true, 0, 0, NOE_OP_IDENTITY_KERNEL},
 };
 static const choice image_choices[] = {
     {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
@@ -151,13 +151,13 @@ static const choice image_choices[] = {
     {NOE_OP_CONV, NOE_PARAM_PADS, 2, {{4, {1, 1, 1, 1}}, {4, {0, 0, 0, 0}}}},
     {ANY_OP, NOE_PARAM_PADS, 1, {{4, {1, 1, 1, 1}}}},
     {ANY_OP, NOE_PARAM_KERNEL_SHAPE, 1, {{2, {3, 3}}}},
-    {ANY_OP, NOE_PARAM_GROUP, 2, {{1, {1}}, {1, {3}}}},
+    {ANY_OP, NOE_PARAM_GROUP, 2, {{1, {1}}, {1, {4}}}},
     {ANY_OP, NOE_PARAM_AXES, 1, {{2, {2, 3}}}},
     {ANY_OP, NOE_PARAM_KEEPDIMS, 1, {{1, {1}}}},
     {ANY_OP, NOE_PARAM_COUNT_INCLUDE_PAD, 1, {{1, {1}}}},
 };
 static const reshape_spec image_reshapes[] = {
-    {{3, {3, 1, 1}}, {4, {3, 1, 1, 1}}},
+    {{3, {4, 1, 1}}, {4, {4, 1, 1, 1}}},
 };
 
 #define TABLES(LEAVES, CHOICES)                                         \
@@ -204,7 +204,7 @@ static const space_spec specs[] = {
      .reshapes = image_reshapes,
      .n_reshapes = N_OF(image_reshapes),
      .without = "exp sqrt reciprocal div matmul tanh sub neg softmax",
-     .max_elements = 500,
+     .max_elements = 1000,
      .max_dim = 24,
      .n_samples = 4},
 };

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A quick look at whether a lifted rule can be true: it is evaluated in the field at
+ * the instance it was found at and at variations of it. This only saves the verifier
+ * work: it looks at far fewer shapes than the verifier does, and what it lets through
+ * is not yet believed.
+ *
+ * Variations: all dimensions renamed consistently; one dimension of one variable
+ * changed; an axis put in front of all variables, or of one; other values of parameter
+ * variables.
+ */
+#include "generator/lift.h"
+
+#include "core/field.h"
+
+#include <stdlib.h>
+
+#define MAX_INSTANCE 3000 /* elements of one tensor */
+
+typedef struct instance {
+    const noe_rule *rule;
+    const noe_binding *binding;
+    noe_field field;
+    noe_arena arena;
+    noe_type type[NOE_RULE_MAX_NODES];
+    noe_tensor_fe t[NOE_RULE_MAX_NODES];
+} instance;
+
+/* Types of all nodes; false where one has none. */
+static bool infer_node(instance *x, uint16_t i, noe_params *params)
+{
+    const noe_pattern_node *n = &x->rule->nodes[i];
+    if (n->is_var) {
+        x->type[i] = x->binding->type[n->var];
+        return true;
+    }
+    noe_type in[NOE_RULE_MAX_INPUTS];
+    for (int k = 0; k < n->n_inputs; k++)
+        in[k] = x->type[n->inputs[k]];
+    if (noe_rule_params(x->rule, i, x->binding, in, n->n_inputs, params, NULL) !=
+            NOE_OK ||
+        noe_params_normalize(n->op, params, in, n->n_inputs, NULL) != NOE_OK ||
+        noe_op_infer(n->op, params, in, n->n_inputs, &x->type[i], NULL) != NOE_OK)
+        return false;
+    int64_t size = noe_shape_elements(&x->type[i].shape);
+    return size > 0 && size <= MAX_INSTANCE;
+}
+
+static void eval_node(instance *x, uint16_t i, const noe_params *params, noe_rng *rng)
+{
+    const noe_pattern_node *n = &x->rule->nodes[i];
+    size_t size = (size_t)noe_shape_elements(&x->type[i].shape);
+    x->t[i].shape = x->type[i].shape;
+    x->t[i].data = noe_arena_alloc(&x->arena, size * sizeof(noe_fe));
+    if (n->is_var) {
+        for (size_t k = 0; k < size; k++)
+            x->t[i].data[k] = noe_fe_random(rng);
+        return;
+    }
+    noe_tensor_fe in[NOE_RULE_MAX_INPUTS];
+    for (int k = 0; k < n->n_inputs; k++)
+        in[k] = x->t[n->inputs[k]];
+    noe_eval_fe(&x->field, n->op, params, in, n->n_inputs, &x->t[i]);
+}
+
+static noe_instance compare_roots(const instance *x)
+{
+    for (int r = 0; r < x->rule->n_roots; r++) {
+        const noe_tensor_fe *a = &x->t[x->rule->lhs[r]], *b = &x->t[x->rule->rhs[r]];
+        int64_t n = noe_shape_elements(&a->shape);
+        for (int64_t i = 0; i < n; i++) {
+            if (!noe_fe_eq(a->data[i], b->data[i]))
+                return NOE_INSTANCE_DIFFERS;
+        }
+    }
+    return NOE_INSTANCE_EQUAL;
+}
+
+noe_instance noe_rule_try(const noe_rule *rule, const noe_binding *binding,
+                          uint64_t seed)
+{
+    instance *x = noe_calloc(1, sizeof *x);
+    noe_params *params = noe_calloc(rule->n_nodes, sizeof *params);
+    noe_instance result = NOE_INSTANCE_ILL;
+    x->rule = rule;
+    x->binding = binding;
+    if (!noe_rule_holds(rule, binding))
+        goto out;
+    for (uint16_t i = 0; i < rule->n_nodes; i++) {
+        if (!infer_node(x, i, &params[i]))
+            goto out;
+    }
+    for (int r = 0; r < rule->n_roots; r++) {
+        if (!noe_type_eq(&x->type[rule->lhs[r]], &x->type[rule->rhs[r]]))
+            goto out;
+    }
+    noe_rng rng = noe_rng_split(seed, "instance", 0);
+    x->field = noe_field_make(noe_rng_next(&rng));
+    for (uint16_t i = 0; i < rule->n_nodes; i++)
+        eval_node(x, i, &params[i], &rng);
+    result = compare_roots(x);
+out:
+    noe_arena_clear(&x->arena);
+    free(params);
+    free(x);
+    return result;
+}
+
+/* Variations */
+
+#define MAX_RENAMED 16
+
+static void rename_dimensions(noe_binding *b, int n_vars, noe_rng *rng)
+{
+    int64_t to[MAX_RENAMED];
+    for (int i = 0; i < MAX_RENAMED; i++)
+        to[i] = i < 2 ? i : noe_rng_range(rng, 2, 6);
+    for (int v = 0; v < n_vars; v++) {
+        noe_shape *s = &b->type[v].shape;
+        for (int k = 0; k < s->rank; k++) {
+            if (s->dim[k] < MAX_RENAMED)
+                s->dim[k] = to[s->dim[k]];
+        }
+    }
+}
+
+static void change_dimension(noe_binding *b, int n_vars, noe_rng *rng)
+{
+    if (n_vars == 0)
+        return;
+    noe_shape *s = &b->type[noe_rng_below(rng, (uint64_t)n_vars)].shape;
+    if (s->rank == 0)
+        return;
+    int64_t *dim = &s->dim[noe_rng_below(rng, (uint64_t)s->rank)];
+    *dim = *dim == 1 || noe_rng_below(rng, 3) ? *dim + 1 : 1;
+}
+
+static void add_axis(noe_type *t, int64_t dim)
+{
+    noe_shape *s = &t->shape;
+    if (s->rank == 0 || s->rank == NOE_MAX_RANK)
+        return;
+    memmove(&s->dim[1], &s->dim[0], (size_t)s->rank * sizeof s->dim[0]);
+    s->dim[0] = dim;
+    s->rank++;
+}
+
+static void vary_types(noe_binding *b, int n_vars, noe_rng *rng)
+{
+    switch (noe_rng_below(rng, 6)) {
+    case 0:
+        break;
+    case 1:
+    case 2:
+        rename_dimensions(b, n_vars, rng);
+        break;
+    case 3:
+        change_dimension(b, n_vars, rng);
+        break;
+    case 4:
+        for (int v = 0; v < n_vars; v++)
+            add_axis(&b->type[v], 2);
+        break;
+    default:
+        if (n_vars)
+            add_axis(&b->type[noe_rng_below(rng, (uint64_t)n_vars)],
+                     noe_rng_range(rng, 1, 2));
+        break;
+    }
+}
+
+static void vary_list(noe_value *v, noe_param param, const noe_binding *b, int n_vars,
+                      noe_rng *rng)
+{
+    if (param == NOE_PARAM_PERM) {
+        for (int i = v->n - 1; i > 0; i--) {
+            uint64_t k = noe_rng_below(rng, (uint64_t)i + 1);
+            int64_t t = v->list[i];
+            v->list[i] = v->list[k];
+            v->list[k] = t;
+        }
+        return;
+    }
+    if (param == NOE_PARAM_AXES) {
+        v->n = 1;
+        v->list[0] = noe_rng_range(rng, 0, 2);
+        return;
+    }
+    if (param == NOE_PARAM_STRIDES || param == NOE_PARAM_DILATIONS) {
+        int64_t step = noe_rng_range(rng, 1, 3);
+        for (int i = 0; i < v->n; i++)
+            v->list[i] = step;
+        return;
+    }
+    if (param == NOE_PARAM_SHAPE && v->n && noe_rng_below(rng, 2)) {
+        int64_t *dim = &v->list[noe_rng_below(rng, (uint64_t)v->n)];
+        *dim += *dim == 1 || noe_rng_below(rng, 2) ? 1 : -1;
+        return;
+    }
+    if (param == NOE_PARAM_SHAPE) {
+        const noe_shape *s =
+            n_vars ? &b->type[noe_rng_below(rng, (uint64_t)n_vars)].shape : NULL;
+        v->n = s && noe_rng_below(rng, 3) ? s->rank : 0;
+        for (int i = 0; i < v->n; i++)
+            v->list[i] = noe_rng_below(rng, 2) ? s->dim[i] : 1;
+        return;
+    }
+    if (param == NOE_PARAM_PADS && v->n > 1 && noe_rng_below(rng, 2)) {
+        /* From one end to the other: what keeps the size shows the most. */
+        int half = v->n / 2, i = (int)noe_rng_below(rng, (uint64_t)half);
+        int64_t *from = &v->list[i], *to = &v->list[i + half];
+        if (*from > 0) {
+            --*from;
+            ++*to;
+        }
+        return;
+    }
+    for (int i = 0; i < v->n; i++)
+        v->list[i] += noe_rng_range(rng, v->list[i] > 0 ? -1 : 0, 1);
+}
+
+static void vary_value(noe_value *v, noe_param param, const noe_binding *b, int n_vars,
+                       noe_rng *rng)
+{
+    switch (v->kind) {
+    case NOE_KIND_AXIS:
+        v->i = noe_rng_range(rng, 0, 2);
+        break;
+    case NOE_KIND_INT:
+        v->i = param == NOE_PARAM_KEEPDIMS || param == NOE_PARAM_COUNT_INCLUDE_PAD
+                   ? 1 - v->i
+                   : v->i + noe_rng_range(rng, v->i > 0 ? -1 : 0, 1);
+        break;
+    case NOE_KIND_AXES:
+    case NOE_KIND_INTS:
+        vary_list(v, param, b, n_vars, rng);
+        break;
+    case NOE_KIND_FLOAT:
+        v->f += 0.5;
+        break;
+    }
+}
+
+/* Moves all bounds of slices together: the lengths stay. */
+static void shift_bounds(noe_binding *b, const noe_rule *rule, const noe_param *param,
+                         int64_t by)
+{
+    for (int k = 0; k < rule->n_pvars; k++) {
+        if (param[k] == NOE_PARAM_START || param[k] == NOE_PARAM_END)
+            b->pvalue[k].i += b->pvalue[k].i + by >= 0 ? by : 0;
+    }
+}
+
+static void vary_values(noe_binding *b, const noe_rule *rule, const noe_param *param,
+                        noe_rng *rng)
+{
+    if (noe_rng_below(rng, 4) == 0) {
+        shift_bounds(b, rule, param, noe_rng_below(rng, 2) ? 1 : -1);
+        return;
+    }
+    for (int k = 0; k < rule->n_pvars; k++) {
+        if (noe_rng_below(rng, 2))
+            vary_value(&b->pvalue[k], param[k], b, rule->n_vars, rng);
+    }
+}
+
+bool noe_rule_survives(const noe_rule *rule, const noe_binding *base,
+                       const noe_param *param, uint64_t seed, int n_tries)
+{
+    if (noe_rule_try(rule, base, seed) != NOE_INSTANCE_EQUAL)
+        return false;
+    for (int i = 0; i < n_tries; i++) {
+        noe_rng rng = noe_rng_split(seed, "variation", (uint64_t)i);
+        noe_binding b = *base;
+        vary_types(&b, rule->n_vars, &rng);
+        vary_values(&b, rule, param, &rng);
+        if (noe_rule_try(rule, &b, noe_rng_next(&rng)) == NOE_INSTANCE_DIFFERS)
+            return false;
+    }
+    return true;
+}

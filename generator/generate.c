@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Runs the spaces one after the other. Only the lifted texts outlive a space.
+ */
+#include "generator/generate.h"
+
+#include "core/base/hash.h"
+#include <stdlib.h>
+
+typedef struct run {
+    const noe_generate_options *options;
+    const noe_env *env;
+    noe_generated *out;
+    noe_key_table *seen; /* hashes of texts */
+} run;
+
+static char *take_text(noe_buf *b)
+{
+    char *text = noe_strdup(noe_buf_text(b));
+    noe_buf_clear(b);
+    return text;
+}
+
+static uint64_t text_key(const char *text)
+{
+    uint64_t key = noe_hash64(text, strlen(text), 0);
+    return key ? key : 1;
+}
+
+/* Drops the variants that an earlier group has. */
+static void drop_known(run *r, noe_lifted *l)
+{
+    int n = 0;
+    for (int i = 0; i < l->n; i++) {
+        if (noe_key_table_get(r->seen, text_key(l->text[i])) == UINT32_MAX) {
+            noe_key_table_put(r->seen, text_key(l->text[i]), 0);
+            l->text[n++] = l->text[i];
+        } else {
+            free(l->text[i]);
+        }
+    }
+    l->n = n;
+}
+
+/* The first variant passed every look: if an earlier group has it, that group says what
+ * this one would. */
+static void lift_pair(run *r, const noe_pair *pair, noe_space_stats *stats)
+{
+    noe_group group = {
+        .kind = pair->kind, .level = pair->level, .space = r->out->n_spaces};
+    noe_pair_lift(pair, r->env->seed, &group.variants);
+    if (group.variants.n == 0) {
+        stats->n_unlifted++;
+        return;
+    }
+    if (noe_key_table_get(r->seen, text_key(group.variants.text[0])) != UINT32_MAX) {
+        stats->n_repeated++;
+        noe_lifted_clear(&group.variants);
+        return;
+    }
+    drop_known(r, &group.variants);
+    noe_buf b = {0};
+    noe_pair_print(&b, pair);
+    group.source = take_text(&b);
+    noe_pair_print_shapes(&b, pair);
+    group.shapes = take_text(&b);
+    stats->n_groups++;
+    stats->n_candidates += (uint64_t)group.variants.n;
+    NOE_PUSH(r->out->groups, r->out->n_groups, r->out->cap_groups, group);
+}
+
+static noe_status lift_pairs(run *r, const noe_space *space, const noe_pair *pairs,
+                             int n, noe_space_stats *stats, noe_error *err)
+{
+    double start = noe_cpu_seconds();
+    stats->n_pairs = (uint64_t)n;
+    for (int i = 0; i < n; i++) {
+        lift_pair(r, &pairs[i], stats);
+        noe_progress(r->env, "%s: lifting %d of %d", space->name, i, n);
+        if (noe_cancelled(r->env))
+            return noe_fail(err, NOE_ERR_CANCELLED, "interrupted while lifting");
+    }
+    stats->lift_seconds = noe_cpu_seconds() - start;
+    return NOE_OK;
+}
+
+static noe_status run_space(run *r, const noe_space *space, noe_error *err)
+{
+    noe_space_stats *stats = &r->out->space[r->out->n_spaces];
+    int n_samples = r->options->n_samples ? r->options->n_samples : space->n_samples;
+    noe_universe *u = NULL;
+    noe_pair *pairs = NULL;
+    int n_pairs = 0;
+    *stats =
+        (noe_space_stats){.n_levels = r->options->n_levels, .n_samples = n_samples};
+    memcpy(stats->name, space->name, sizeof stats->name);
+    noe_status status = noe_universe_build(space, r->options->n_levels, n_samples, true,
+                                           r->env, &u, err);
+    if (status == NOE_OK) {
+        memcpy(stats->level, u->stats, sizeof stats->level);
+        status = noe_universe_prune(u, &pairs, &n_pairs, &stats->prune, err);
+    }
+    noe_universe_free(u);
+    if (status == NOE_OK)
+        status = lift_pairs(r, space, pairs, n_pairs, stats, err);
+    free(pairs);
+    r->out->n_spaces++;
+    return status;
+}
+
+noe_status noe_generate(const noe_generate_options *options, const noe_env *env,
+                        noe_generated *out, noe_error *err)
+{
+    *out = (noe_generated){0};
+    noe_space *spaces = noe_calloc(NOE_SPACE_MAX, sizeof *spaces);
+    int n = 0;
+    run r = {options, env, out, noe_key_table_new()};
+    noe_status status = noe_space_build(options->ops, spaces, &n, err);
+    for (int i = 0; i < n && status == NOE_OK; i++)
+        status = run_space(&r, &spaces[i], err);
+    noe_key_table_free(r.seen);
+    free(spaces);
+    if (status != NOE_OK)
+        noe_generated_clear(out);
+    return status;
+}
+
+void noe_generated_clear(noe_generated *g)
+{
+    for (int i = 0; i < g->n_groups; i++) {
+        noe_lifted_clear(&g->groups[i].variants);
+        free(g->groups[i].source);
+        free(g->groups[i].shapes);
+    }
+    free(g->groups);
+    *g = (noe_generated){0};
+}
+
+static void print_level(noe_buf *b, const noe_space_stats *s, int level)
+{
+    const noe_level_stats *l = &s->level[level];
+    struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {{"enodes", l->n_enodes},
+                {"values", l->n_values},
+                {"pairs", l->n_pairs},
+                {"canonical-pairs", l->n_canonical},
+                {"siblings", l->n_siblings}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        noe_buf_printf(b, "generate.%s.level%d.%s %llu count\n", s->name, level,
+                       rows[i].name, (unsigned long long)rows[i].value);
+    noe_buf_printf(b, "generate.%s.level%d.cpu %.3f s\n", s->name, level,
+                   l->cpu_seconds);
+}
+
+static void print_space(noe_buf *b, const noe_space_stats *s)
+{
+    for (int level = 0; level <= s->n_levels; level++)
+        print_level(b, s, level);
+    struct {
+        const char *name;
+        uint64_t value;
+    } rows[] = {
+        {"samples", (uint64_t)s->n_samples},
+        {"prune.classes", s->prune.n_classes},
+        {"prune.accepted", s->prune.n_accepted},
+        {"prune.removed", s->prune.n_removed},
+        {"prune.derived", s->prune.n_derived},
+        {"prune.siblings", s->prune.n_siblings},
+        {"prune.false", s->prune.n_false},
+        {"prune.undirected", s->prune.n_undirected},
+        {"prune.special", s->prune.n_special},
+        {"prune.too-large", s->prune.n_too_large},
+        {"prune.cut", s->prune.n_cut},
+        {"lift.pairs", s->n_pairs},
+        {"lift.unlifted", s->n_unlifted},
+        {"lift.repeated", s->n_repeated},
+        {"lift.groups", s->n_groups},
+        {"lift.candidates", s->n_candidates},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        noe_buf_printf(b, "generate.%s.%s %llu count\n", s->name, rows[i].name,
+                       (unsigned long long)rows[i].value);
+    noe_buf_printf(b, "generate.%s.prune.cpu %.3f s\n", s->name, s->prune.cpu_seconds);
+    noe_buf_printf(b, "generate.%s.lift.cpu %.3f s\n", s->name, s->lift_seconds);
+}
+
+void noe_generated_print_stats(noe_buf *b, const noe_generated *g)
+{
+    uint64_t n = 0;
+    for (int i = 0; i < g->n_spaces; i++) {
+        print_space(b, &g->space[i]);
+        n += g->space[i].n_candidates;
+    }
+    noe_buf_printf(b, "generate.groups %d count\n", g->n_groups);
+    noe_buf_printf(b, "generate.candidates %llu count\n", (unsigned long long)n);
+    noe_buf_printf(b, "generate.cpu %.3f s\n", noe_cpu_seconds());
+    noe_buf_printf(b, "generate.peak-rss %ld KiB\n", noe_peak_rss_kib());
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * noether-generate: enumerates small operator graphs, finds which are equal, and stores
+ * what the rest does not follow from as candidates for noether-verify.
+ */
+#include "generator/generate.h"
+
+#include "core/base/options.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *db_path;
+static const char *ops = "default";
+static int64_t level = 3;
+static int64_t seed = 1;
+static int64_t samples;
+static int list_ops;
+static int show_stats;
+static int dry_run;
+
+static const noe_option options[] = {
+    {"db", 0, NOE_OPTION_TEXT, &db_path, 0, 0, "<file>",
+     "rule database; made if it does not exist", 1},
+    {"ops", 0, NOE_OPTION_TEXT, &ops, 0, 0, "<set>",
+     "what to enumerate: default, taso, one space (matrix, layout, product, "
+     "image), or operators separated by commas",
+     1},
+    {"level", 'n', NOE_OPTION_INT, &level, 1, NOE_MAX_LEVEL, "<n>",
+     "operators of the larger side (default 3)", 1},
+    {"dry-run", 0, NOE_OPTION_FLAG, &dry_run, 0, 0, NULL,
+     "print the candidates instead of storing them", 1},
+    {"seed", 0, NOE_OPTION_INT, &seed, 0, 9007199254740992.0, "<n>",
+     "of the sampled points (default 1)", 0},
+    {"samples", 0, NOE_OPTION_INT, &samples, 0, NOE_MAX_SAMPLES, "<n>",
+     "sampled points; 0: what each space asks for (default)", 0},
+    {"stats", 0, NOE_OPTION_FLAG, &show_stats, 0, 0, NULL,
+     "print counters, a line each: name value unit", 0},
+    {"list-ops", 0, NOE_OPTION_FLAG, &list_ops, 0, 0, NULL,
+     "print the operator table and exit", 0},
+};
+
+static const noe_program program = {
+    .name = "noether-generate",
+    .operands = "",
+    .summary = "Enumerates operator graphs and stores equal ones as candidate rules.",
+    .epilogue =
+        "Examples:\n"
+        "  noether-generate --db rules.db\n"
+        "  noether-generate --dry-run --ops add,mul,matmul --level 2\n"
+        "\n"
+        "Exit codes: 0 done, 2 wrong usage, 3 limit exceeded, 4 database error,\n"
+        "5 internal error, 130 interrupted (nothing is stored then).\n",
+    .options = options,
+    .n_options = sizeof options / sizeof *options,
+};
+
+static void print_traits(unsigned traits)
+{
+    static const char *const names[] = {
+#define XX(ID) #ID,
+        NOE_TRAIT_MAP(XX)
+#undef XX
+    };
+    const char *separator = "";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (!(traits >> i & 1))
+            continue;
+        printf("%s", separator);
+        for (const char *c = names[i]; *c; c++)
+            putchar(*c - 'A' + 'a');
+        separator = " ";
+    }
+}
+
+/* Operator, operands, parameters, traits, ONNX name; "-" for nothing. */
+static void print_ops(void)
+{
+    for (int op = 0; op < NOE_OP_COUNT; op++) {
+        const noe_op_info *info = noe_op_get((noe_op)op);
+        printf("%-20s %d", info->name, info->min_in);
+        if (info->max_in != info->min_in)
+            printf("-%d", info->max_in);
+        printf("  %s  ", info->onnx ? info->onnx : "-");
+        for (int k = 0; k < info->n_params; k++)
+            printf("%s%s", k ? "," : "[", noe_param_name(info->params[k]));
+        printf("%s", info->n_params ? "]  " : "[]  ");
+        print_traits(info->traits);
+        putchar('\n');
+    }
+}
+
+static void print_candidates(const noe_generated *g)
+{
+    static const char *const kinds[] = {"axiom", "derived", "sibling"};
+    for (int i = 0; i < g->n_groups; i++) {
+        const noe_group *group = &g->groups[i];
+        printf("# %d %s %s level %d: %s  %s\n", i, g->space[group->space].name,
+               kinds[group->kind], group->level, group->source, group->shapes);
+        for (int k = 0; k < group->variants.n; k++)
+            printf("%s\n", group->variants.text[k]);
+    }
+}
+
+static noe_status store(const noe_generated *g, const noe_generate_options *o,
+                        const noe_env *env, noe_error *err)
+{
+    noe_ruledb *db;
+    int n_new = 0;
+    NOE_TRY(noe_ruledb_open(db_path, NOE_RULEDB_CREATE, &db, err));
+    noe_status status = noe_generated_store(g, o, env, db, &n_new, err);
+    noe_ruledb_close(db);
+    if (status == NOE_OK)
+        printf("%d candidates in %d groups, %d new, in %s (seed %lld)\n", n_new,
+               g->n_groups, n_new, db_path, (long long)env->seed);
+    return status;
+}
+
+static noe_status run(const noe_env *env, noe_error *err)
+{
+    if (!dry_run && !db_path && !show_stats)
+        return noe_fail(err, NOE_ERR_ARG, "--db <file> or --dry-run is needed");
+    noe_generate_options o = {ops, (int)level, (int)samples};
+    noe_generated g;
+    NOE_TRY(noe_generate(&o, env, &g, err));
+    noe_env_end_progress(env);
+    noe_status status = NOE_OK;
+    if (dry_run)
+        print_candidates(&g);
+    else if (db_path)
+        status = store(&g, &o, env, err);
+    if (status == NOE_OK && show_stats) {
+        noe_buf b = {0};
+        noe_generated_print_stats(&b, &g);
+        printf("%s", noe_buf_text(&b));
+        noe_buf_clear(&b);
+    }
+    noe_generated_clear(&g);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    int n_operands = 0;
+    const char *operands[1];
+    noe_options_parse(&program, argc, argv, operands, &n_operands);
+    if (list_ops) {
+        print_ops();
+        return 0;
+    }
+    noe_env env;
+    noe_error err = {0};
+    noe_env_init_cli(&env, program.name, NOE_LOG_INFO);
+    env.seed = (uint64_t)seed;
+    noe_status status = run(&env, &err);
+    noe_env_end_progress(&env);
+    return status == NOE_OK ? 0 : noe_report(&program, &err);
+}
