@@ -119,6 +119,7 @@ static noe_status read_int(reader *r, int64_t *i)
 {
     noe_token t;
     bool negative = noe_lex_accept(&r->lx, "-");
+    *i = 0;
     if (!accept_kind(r, NOE_TOKEN_INT, &t))
         return noe_lex_fail(&r->lx, "expected an integer");
     *i = negative ? -t.i : t.i;
