@@ -83,7 +83,7 @@ report foreign_headers "$(
   check_homes '(oneapi/)?dnnl' '(tests/)?runtime/'
   check_homes 'xxhash\.h' 'core/base/hash\.c'
   check_homes 'check\.h' 'tests/support/support\.h'
-  check_homes '(pthread|stdatomic|threads|omp)\.h' '(core/base/pool\.c|runtime/)'
+  check_homes '(pthread|stdatomic|threads|omp)\.h' '(core/base/pool\.c|core/definition\.c|runtime/)'
 )"
 
 # SQL has a printf too; its formats stand in single quotes.
@@ -92,7 +92,7 @@ report no_printing "$(
     "${libraries[@]}" /dev/null | grep -v "printf('"
 )"
 refuse no_clock_no_rand \
-  '(^|[^A-Za-z0-9_])(clock|clock_gettime|gettimeofday|time|s?rand|random|drand48)\(' \
+  '(^|[^A-Za-z0-9_.>])(clock|clock_gettime|gettimeofday|time|s?rand|random|drand48)\(' \
   $(printf '%s\n' "${code[@]}" |
     grep -vE '^(core/base/env\.c|runtime/measure\.c|tests/|bench/)')
 refuse no_todo 'TODO|FIXME' "${texts[@]}"
