@@ -22,6 +22,7 @@ void noe_costs_clear(noe_costs *c)
     noe_kernels_clear(&c->kernels);
     free(c->table);
     free(c->of_kernel);
+    free(c->base);
     *c = (noe_costs){0};
 }
 
@@ -54,7 +55,7 @@ static noe_cost_entry *entry_of(noe_costs *c, uint32_t kernel)
         return e;
     double guess =
         c->model->estimate ? c->model->estimate(c->model, &c->kernels, kernel) : 0;
-    *e = (noe_cost_entry){key, guess, -1};
+    *e = (noe_cost_entry){.key = key, .guess = guess, .seconds = -1};
     c->n++;
     return e;
 }
@@ -97,6 +98,25 @@ static noe_status measure_unknown(noe_costs *c, double limit, double *bound,
     return NOE_OK;
 }
 
+/* What the graph at hand has more and less of than the base. */
+static void compare_with_base(noe_costs *c, noe_cost *cost)
+{
+    for (uint32_t i = 0; i < c->kernels.n; i++)
+        c->of_kernel[i]->n_here++;
+    for (uint32_t i = 0; i < c->n_base; i++) {
+        const noe_cost_entry *e = find_slot(c, c->base[i]);
+        if (e->n_base > e->n_here)
+            cost->went += (e->n_base - e->n_here) * e->seconds;
+    }
+    for (uint32_t i = 0; i < c->kernels.n; i++) {
+        noe_cost_entry *e = c->of_kernel[i];
+        if (e->n_here > e->n_base)
+            cost->came += (e->n_here - e->n_base) * known_or_hoped(e);
+        e->n_here = 0; /* later ones of its kind add nothing more */
+    }
+    cost->n_fewer = (int32_t)c->base_operators - (int32_t)cost->n_operators;
+}
+
 noe_status noe_costs_graph(noe_costs *c, const noe_graph *g, double limit,
                            noe_cost *cost, noe_error *err)
 {
@@ -116,7 +136,33 @@ noe_status noe_costs_graph(noe_costs *c, const noe_graph *g, double limit,
                        .exact = true};
     for (uint32_t i = 0; i < c->kernels.n; i++)
         cost->exact &= c->of_kernel[i]->seconds >= 0;
+    compare_with_base(c, cost);
     return NOE_OK;
+}
+
+noe_status noe_costs_set_base(noe_costs *c, const noe_graph *g, noe_error *err)
+{
+    noe_cost cost;
+    for (uint32_t i = 0; i < c->n_base; i++)
+        find_slot(c, c->base[i])->n_base = 0;
+    c->n_base = 0;
+    NOE_TRY(noe_costs_graph(c, g, INFINITY, &cost, err));
+    for (uint32_t i = 0; i < c->kernels.n; i++) {
+        noe_cost_entry *e = c->of_kernel[i];
+        if (e->n_base++ == 0)
+            NOE_PUSH(c->base, c->n_base, c->cap_base, e->key);
+    }
+    c->base_operators = cost.n_operators;
+    return NOE_OK;
+}
+
+bool noe_cost_improves(const noe_cost *cost)
+{
+    if (!cost->exact)
+        return false;
+    if (cost->came < cost->went * (1 - NOE_COST_NOISE))
+        return true;
+    return cost->n_fewer > 0 && cost->came <= cost->went * (1 + NOE_COST_NOISE);
 }
 
 bool noe_cost_less(const noe_cost *a, const noe_cost *b)

@@ -16,6 +16,11 @@
 #include "core/graph.h"
 #include "optimizer/kernel.h"
 
+/* Relative noise of a measured kernel: minima of batches of thread CPU time repeat
+ * within 0.5 % for short kernels and within 2.6 % for those of milliseconds, on a
+ * loaded machine. */
+#define NOE_COST_NOISE 0.03
+
 typedef struct noe_cost_model noe_cost_model;
 struct noe_cost_model {
     /* Seconds of kernel number i of k. INFINITY where it cannot be run. */
@@ -30,6 +35,8 @@ typedef struct noe_cost_entry {
     uint64_t key; /* 0: free slot */
     double guess;
     double seconds; /* negative: not measured yet */
+    int32_t n_base; /* times that the base has this kernel */
+    int32_t n_here; /* the same for the graph at hand; 0 in between */
 } noe_cost_entry;
 
 /* Costs by kernel, for one run. */
@@ -40,15 +47,18 @@ typedef struct noe_costs {
     uint32_t size, n;
     noe_cost_entry **of_kernel; /* entries of the graph at hand */
     uint32_t cap_of_kernel;
+    uint64_t *base; /* keys of the base's kernels, each once */
+    uint32_t n_base, cap_base, base_operators;
     uint64_t n_measured, n_asked;
 } noe_costs;
 
-/* Cost of a graph; ordered by seconds, then by what else makes a graph worse. */
 typedef struct noe_cost {
     double seconds;
     uint32_t n_operators;  /* run-time nodes of the algebra */
     uint64_t weight_bytes; /* what the model carries */
     bool exact;            /* false: a lower bound beyond the limit asked for */
+    double went, came;     /* seconds of the kernels that only the base, only it has */
+    int32_t n_fewer;       /* operators of the base minus n_operators */
 } noe_cost;
 
 void noe_costs_init(noe_costs *c, noe_cost_model *model);
@@ -57,6 +67,12 @@ void noe_costs_clear(noe_costs *c);
  */
 NOE_NODISCARD noe_status noe_costs_graph(noe_costs *c, const noe_graph *g, double limit,
                                          noe_cost *cost, noe_error *err);
+/* Makes g, all of whose kernels get measured, the base that later costs compare with.
+ */
+NOE_NODISCARD noe_status noe_costs_set_base(noe_costs *c, const noe_graph *g,
+                                            noe_error *err);
+/* Is what came better than what went, by more than noise can be? */
+bool noe_cost_improves(const noe_cost *cost);
 /* Is a better than b? Seconds within a billionth are equal. */
 bool noe_cost_less(const noe_cost *a, const noe_cost *b);
 

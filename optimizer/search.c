@@ -165,6 +165,37 @@ static noe_status try_match(search *s, noe_rewriter *r, const noe_site *site,
     return noe_rewriter_finish(r, NULL, out, NULL, s->err);
 }
 
+/* ---- neighbourhoods ---- */
+
+/* Grows the marked set by one edge in both directions, not through weights. */
+static void widen(const noe_graph *g, uint8_t *near)
+{
+    uint8_t *old = noe_malloc(g->n_nodes + 1);
+    memcpy(old, near, g->n_nodes);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const noe_ref *in = noe_graph_inputs(g, i);
+        for (uint32_t k = 0; k < g->nodes[i].n_inputs; k++) {
+            if (noe_ref_is_none(in[k]) || g->nodes[in[k].node].is_weight)
+                continue;
+            near[in[k].node] |= old[i];
+            near[i] |= old[in[k].node];
+        }
+    }
+    free(old);
+}
+
+/* What lies around the fresh nodes; NULL, everywhere, for NULL. */
+static uint8_t *neighbourhood(const noe_graph *g, const uint8_t *fresh)
+{
+    if (!fresh)
+        return NULL;
+    uint8_t *near = noe_malloc(g->n_nodes + 1);
+    memcpy(near, fresh, g->n_nodes);
+    for (int i = 0; i < NEAR_EDGES; i++)
+        widen(g, near);
+    return near;
+}
+
 /* ---- sweeps ---- */
 
 typedef struct gain {
@@ -176,7 +207,7 @@ typedef struct gain {
 typedef struct sweep {
     search *s;
     const noe_graph *g;
-    noe_cost now;
+    double limit; /* dearer graphs cannot improve */
     noe_rewriter rewriter;
     gain *gains;
     uint32_t n_gains, cap_gains;
@@ -193,9 +224,9 @@ static bool judge_alone(void *ctx, const noe_site *site, const noe_match *match)
     if (s->status != NOE_OK || !out)
         return s->status == NOE_OK;
     gain found = {.site = *site, .order = w->n_gains};
-    s->status = cost_of(s, out, w->now.seconds, &found.cost);
-    if (s->status == NOE_OK && found.cost.exact && is_allowed(s, &found.cost) &&
-        noe_cost_less(&found.cost, &w->now))
+    s->status = cost_of(s, out, w->limit, &found.cost);
+    if (s->status == NOE_OK && is_allowed(s, &found.cost) &&
+        noe_cost_improves(&found.cost))
         NOE_PUSH(w->gains, w->n_gains, w->cap_gains, found);
     noe_graph_free(out);
     return s->status == NOE_OK;
@@ -230,6 +261,7 @@ static bool claim(const sweep *w, const noe_site *site, const noe_match *match,
 
 typedef struct choice {
     noe_graph *graph;
+    uint8_t *fresh;
     noe_cost cost;
     int *rules;
     int n_rules, cap_rules;
@@ -255,7 +287,7 @@ static noe_status apply_together(sweep *w, uint32_t max_n, choice *c)
     free(taken);
     free(match);
     noe_status status =
-        noe_rewriter_finish(&w->rewriter, NULL, &c->graph, NULL, s->err);
+        noe_rewriter_finish(&w->rewriter, NULL, &c->graph, &c->fresh, s->err);
     if (status == NOE_OK)
         status = cost_of(s, c->graph, INFINITY, &c->cost);
     return status;
@@ -264,19 +296,26 @@ static noe_status apply_together(sweep *w, uint32_t max_n, choice *c)
 static void drop_choice(choice *c)
 {
     noe_graph_free(c->graph);
+    free(c->fresh);
     free(c->rules);
     *c = (choice){0};
 }
 
-/* One sweep: *c is what to go on with, c->graph NULL if nothing improves. */
-static noe_status sweep_once(search *s, const noe_graph *g, const noe_cost *now,
+/* One sweep over what lies around the fresh nodes: *c is what to go on with, c->graph
+ * NULL if nothing improves. */
+static noe_status sweep_once(search *s, const noe_state *state, const uint8_t *fresh,
                              choice *c)
 {
-    sweep w = {.s = s, .g = g, .now = *now};
+    const noe_graph *g = state->graph;
+    sweep w = {.s = s, .g = g, .limit = state->cost.seconds * (1 + NOE_COST_NOISE)};
+    uint8_t *near = neighbourhood(g, fresh);
     *c = (choice){0};
     noe_rewriter_init(&w.rewriter, g);
     s->result->n_sweeps++;
-    each_match(s, g, NULL, judge_alone, &w);
+    s->status = noe_costs_set_base(s->costs, g, s->err);
+    if (s->status == NOE_OK)
+        each_match(s, g, near, judge_alone, &w);
+    free(near);
     if (w.n_gains > 0 && s->status == NOE_OK) {
         qsort(w.gains, w.n_gains, sizeof *w.gains, by_gain);
         s->status = apply_together(&w, UINT32_MAX, c);
@@ -294,32 +333,44 @@ static noe_status sweep_once(search *s, const noe_graph *g, const noe_cost *now,
     return s->status;
 }
 
-/* Sweeps a state until nothing improves, in place. */
+static void adopt(noe_state *state, choice *c)
+{
+    noe_graph_free(state->graph);
+    state->graph = c->graph;
+    state->cost = c->cost;
+    state->swept = noe_realloc(state->swept,
+                               (size_t)(state->n_swept + c->n_rules) * sizeof(int) + 1);
+    memcpy(state->swept + state->n_swept, c->rules, (size_t)c->n_rules * sizeof(int));
+    state->n_swept += c->n_rules;
+    free(c->rules);
+}
+
+/* Sweeps a state until nothing improves, in place. The state differs from one that was
+ * swept already by its fresh nodes (NULL: from none), and each result from the one
+ * before by those of the sweep. */
 static noe_status sweep_state(search *s, uint32_t index)
 {
+    noe_state *state = &s->frontier.states[index];
+    uint8_t *fresh = state->fresh;
+    state->fresh = NULL;
     while (!must_stop(s)) {
-        noe_state *state = &s->frontier.states[index];
         choice c;
         noe_progress(s->env, "sweep %lld: %.3f ms, %u operators",
                      (long long)s->result->n_sweeps + 1, state->cost.seconds * 1e3,
                      state->cost.n_operators);
-        NOE_TRY(sweep_once(s, state->graph, &state->cost, &c));
-        if (!c.graph)
+        if (sweep_once(s, state, fresh, &c) != NOE_OK || !c.graph)
             break;
-        if (!noe_cost_less(&c.cost, &state->cost)) {
+        /* Not seen before: steps within the noise must not lead in a circle. */
+        if (!noe_cost_improves(&c.cost) ||
+            !noe_frontier_see(&s->frontier, noe_graph_hash(c.graph))) {
             drop_choice(&c);
             break;
         }
-        noe_graph_free(state->graph);
-        state->graph = c.graph;
-        state->cost = c.cost;
-        state->swept = noe_realloc(
-            state->swept, (size_t)(state->n_swept + c.n_rules) * sizeof(int) + 1);
-        memcpy(state->swept + state->n_swept, c.rules, (size_t)c.n_rules * sizeof(int));
-        state->n_swept += c.n_rules;
-        free(c.rules);
-        noe_frontier_see(&s->frontier, noe_graph_hash(state->graph));
+        free(fresh);
+        fresh = c.fresh;
+        adopt(state, &c);
     }
+    free(fresh);
     return s->status;
 }
 
@@ -381,38 +432,12 @@ static noe_status make_graph(search *s, uint32_t index)
     return status;
 }
 
-/* Grows the marked set by one edge in both directions, not through weights. */
-static void widen(const noe_graph *g, uint8_t *near)
-{
-    uint8_t *old = noe_malloc(g->n_nodes + 1);
-    memcpy(old, near, g->n_nodes);
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        const noe_ref *in = noe_graph_inputs(g, i);
-        for (uint32_t k = 0; k < g->nodes[i].n_inputs; k++) {
-            if (noe_ref_is_none(in[k]) || g->nodes[in[k].node].is_weight)
-                continue;
-            near[in[k].node] |= old[i];
-            near[i] |= old[in[k].node];
-        }
-    }
-    free(old);
-}
-
-static uint8_t *neighbourhood(const noe_state *state)
-{
-    uint8_t *near = noe_calloc(state->graph->n_nodes + 1, 1);
-    memcpy(near, state->fresh, state->graph->n_nodes);
-    for (int i = 0; i < NEAR_EDGES; i++)
-        widen(state->graph, near);
-    return near;
-}
-
 static noe_status expand(search *s, uint32_t index)
 {
     expansion e = {.s = s, .parent = index};
     const noe_state *state = &s->frontier.states[index];
     const noe_graph *g = state->graph;
-    uint8_t *near = state->fresh ? neighbourhood(state) : NULL;
+    uint8_t *near = neighbourhood(g, state->fresh);
     noe_rewriter_init(&e.rewriter, g);
     each_match(s, g, near, judge_child, &e);
     noe_rewriter_clear(&e.rewriter);
@@ -421,24 +446,29 @@ static noe_status expand(search *s, uint32_t index)
     return s->status;
 }
 
+/* Is the state better than the best, by more than noise? */
+static noe_status beats_best(search *s, uint32_t index, bool *beats)
+{
+    noe_state *state = &s->frontier.states[index];
+    *beats = false;
+    if (index == s->best)
+        return NOE_OK;
+    NOE_TRY(cost_of(s, state->graph, INFINITY, &state->cost));
+    *beats = noe_cost_improves(&state->cost);
+    return NOE_OK;
+}
+
 /* A state that beats the best: sweep it, and match it everywhere from now on. */
 static noe_status crown(search *s, uint32_t index)
 {
     NOE_TRY(sweep_state(s, index));
-    free(s->frontier.states[index].fresh);
-    s->frontier.states[index].fresh = NULL;
     s->best = index;
-    return NOE_OK;
-}
-
-static bool beats_best(const search *s, uint32_t index)
-{
-    return noe_cost_less(&s->frontier.states[index].cost,
-                         &s->frontier.states[s->best].cost);
+    return noe_costs_set_base(s->costs, s->frontier.states[index].graph, s->err);
 }
 
 static noe_status best_first(search *s)
 {
+    bool beats;
     noe_frontier_push(&s->frontier, s->best);
     while (!must_stop(s)) {
         uint32_t index = noe_frontier_pop(&s->frontier);
@@ -446,7 +476,8 @@ static noe_status best_first(search *s)
             (index != s->best && s->frontier.states[index].cost.seconds >= limit_of(s)))
             return NOE_OK;
         NOE_TRY(make_graph(s, index));
-        if (beats_best(s, index))
+        NOE_TRY(beats_best(s, index, &beats));
+        if (beats)
             NOE_TRY(crown(s, index));
         if (s->result->n_expanded >= s->options->budget) {
             s->result->out_of_budget = true;
@@ -464,10 +495,13 @@ static noe_status best_first(search *s)
 static noe_status look_at_top(search *s)
 {
     uint32_t index = noe_frontier_pop(&s->frontier);
-    if (index == NOE_STATE_NONE || !beats_best(s, index))
+    bool beats;
+    if (index == NOE_STATE_NONE)
         return NOE_OK;
     NOE_TRY(make_graph(s, index));
-    s->best = index;
+    NOE_TRY(beats_best(s, index, &beats));
+    if (beats)
+        s->best = index;
     return NOE_OK;
 }
 
@@ -499,6 +533,16 @@ static noe_status start(search *s, const noe_graph *g)
     return NOE_OK;
 }
 
+/* The input itself is the result. */
+static noe_status give_up(search *s, const noe_graph *g)
+{
+    noe_state input = {
+        .cost = s->result->before, .parent = NOE_STATE_NONE, .site = {-1, 0, 0}};
+    NOE_TRY(copy_live(g, &input.graph, s->err));
+    s->best = noe_frontier_add(&s->frontier, &input);
+    return NOE_OK;
+}
+
 /* The rules on the way from the input to a state. */
 static void trace_path(const search *s, uint32_t index, noe_search_result *r)
 {
@@ -523,10 +567,14 @@ static void trace_path(const search *s, uint32_t index, noe_search_result *r)
 static noe_status run(search *s, const noe_graph *g)
 {
     NOE_TRY(start(s, g));
-    NOE_TRY(sweep_state(s, s->best));
+    NOE_TRY(crown(s, s->best));
     if (s->options->budget > 0)
         NOE_TRY(best_first(s));
-    return look_at_top(s);
+    NOE_TRY(look_at_top(s));
+    /* Steps within the noise may have added up. */
+    if (s->frontier.states[s->best].cost.seconds > s->result->before.seconds)
+        return give_up(s, g);
+    return NOE_OK;
 }
 
 noe_status noe_search(const noe_env *env, const noe_graph *g, const noe_rule_set *rules,

@@ -71,8 +71,13 @@ def random_weights(model, path):
     model.graph.node.extend(kept)
     for name, value in made.items():
         model.graph.initializer.append(numpy_helper.from_array(value, name))
-    if model.ir_version < 4:
-        model.ir_version = 4  # initializers need not be inputs from here on
+    # Before IR 4 initializers had to be inputs; from there on that would make them
+    # values that a caller may replace.
+    model.ir_version = max(model.ir_version, 4)
+    names = {i.name for i in model.graph.initializer}
+    inputs = [i for i in model.graph.input if i.name not in names]
+    del model.graph.input[:]
+    model.graph.input.extend(inputs)
     onnx.save(model, path)
 
 
