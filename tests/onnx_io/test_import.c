@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What nodes of all opset forms are imported as: a table of small models and the core
+ * nodes that they must become.
+ */
+#include "tests/onnx_io/build.h"
+#include "tests/support/support.h"
+#include <stdlib.h>
+
+typedef struct form {
+    const char *model, *graph;
+} form;
+
+#define X2 "input x f32 2,3\noutput y f32 *\n"
+#define X4 "input x f32 1,3,8,8\noutput y f32 *\n"
+
+static const form forms[] = {
+    /* windows */
+    {X4 "init w f32 4,3,3,3\nnode Conv x,w -> y",
+     "conv[strides=[1,1], pads=[0,0,0,0], dilations=[1,1], group=1]\n"},
+    {X4 "init w f32 4,3,3,3\ninit b f32 4\nnode Conv x,w,b -> y pads=ints:1,0,2,1 "
+        "strides=ints:2,1 kernel_shape=ints:3,3",
+     "conv_bias[strides=[2,1], pads=[1,0,2,1], dilations=[1,1], group=1]\n"},
+    {X4 "init w f32 4,3,3,3\nnode Conv x,w -> y auto_pad=s:SAME_UPPER strides=ints:2,3",
+     "conv[strides=[2,3], pads=[0,0,1,1], dilations=[1,1], group=1]\n"},
+    {X4 "init w f32 4,3,3,3\nnode Conv x,w -> y auto_pad=s:SAME_LOWER strides=ints:2,3",
+     "conv[strides=[2,3], pads=[1,1,0,0], dilations=[1,1], group=1]\n"},
+    {X4
+     "init w f32 4,3,2,2\nnode Conv x,w -> y auto_pad=s:SAME_UPPER dilations=ints:2,3",
+     "conv[strides=[1,1], pads=[1,1,1,2], dilations=[2,3], group=1]\n"},
+    {X4 "init w f32 3,1,3,3\nnode Conv x,w -> y auto_pad=s:VALID group=i:3",
+     "conv[strides=[1,1], pads=[0,0,0,0], dilations=[1,1], group=3]\n"},
+    {X4 "init w f32 3,1,3,3\nnode Conv x,w -> y auto_pad=s:SOMEHOW group=i:3",
+     "opaque\n"},
+    {X4 "init w f32 4,3,3,3\nnode Conv x,w -> y kernel_shape=ints:3,2", "opaque\n"},
+    {X4 "init w f32 4,3,3,3\nnode Conv x,w -> y pads=ints:-1,0,0,0", "opaque\n"},
+    {X4 "init w f32 4,3,3,3,3\nnode Conv x,w -> y", "opaque\n"},
+    {X4 "init w f32 -\nnode Conv x,w -> y", "opaque\n"},
+    {X4 "init w f32 4,3,3,3\nnode Conv x,w -> y dilations=ints:1", "opaque\n"},
+    {X4 "node MaxPool x -> y kernel_shape=ints:3,3 strides=ints:2,2",
+     "max_pool[kernel_shape=[3,3], strides=[2,2], pads=[0,0,0,0], dilations=[1,1]]\n"},
+    {X4 "node MaxPool x -> y kernel_shape=ints:3,3 strides=ints:2,2 ceil_mode=i:1",
+     "opaque\n"},
+    {X4 "node MaxPool x -> y kernel_shape=ints:2,2 strides=ints:2,2 ceil_mode=i:1",
+     "max_pool[kernel_shape=[2,2], strides=[2,2], pads=[0,0,0,0], dilations=[1,1]]\n"},
+    {X4 "node MaxPool x -> y,i kernel_shape=ints:2,2",
+     "max_pool[kernel_shape=[2,2], strides=[1,1], pads=[0,0,0,0], dilations=[1,1]]\n"},
+    {X4 "output i i64 *\nnode MaxPool x -> y,i kernel_shape=ints:2,2", "opaque\n"},
+    {X4 "node AveragePool x -> y kernel_shape=ints:3,3 pads=ints:1,1,1,1 "
+        "count_include_pad=i:1",
+     "average_pool[kernel_shape=[3,3], strides=[1,1], pads=[1,1,1,1], "
+     "count_include_pad=1]\n"},
+    {"opset 19\n" X4 "node AveragePool x -> y kernel_shape=ints:3,3 dilations=ints:2,2",
+     "opaque\n"},
+    {X4 "node GlobalAveragePool x -> y", "global_average_pool\n"},
+    /* products and normalisation */
+    {X2 "init w f32 4,3\ninit b f32 4\nnode Gemm x,w,b -> y transB=i:1 alpha=f:0.5",
+     "gemm[alpha=0.5, beta=1.0, transA=0, transB=1]\n"},
+    {X2 "init w f32 3,4\nnode Gemm x,w -> y",
+     "gemm[alpha=1.0, beta=1.0, transA=0, transB=0]\n"},
+    {X2 "init w f32 3,4\nnode Gemm x,w -> y broadcast=i:1", "opaque\n"},
+    {X4 "init a f32 3\nnode BatchNormalization x,a,a,a,a -> y epsilon=f:0.5",
+     "batch_normalization[epsilon=0.5]\n"},
+    {"opset 15\n" X4
+     "init a f32 3\nnode BatchNormalization x,a,a,a,a -> y training_mode=i:1",
+     "opaque\n"},
+    {"opset 7\n" X4 "init a f32 3\nnode BatchNormalization x,a,a,a,a -> y spatial=i:0",
+     "opaque\n"},
+    {"opset 8\n" X4 "init a f32 3\nnode BatchNormalization x,a,a,a,a -> y,m,v,n,w",
+     "opaque\n"},
+    /* reductions */
+    {"opset 12\n" X2 "node ReduceSum x -> y axes=ints:-1 keepdims=i:0",
+     "reduce_sum[axes=[1], keepdims=0]\n"},
+    {X2 "init a i64 1 = -2\nnode ReduceSum x,a -> y",
+     "reduce_sum[axes=[0], keepdims=1]\n"},
+    {X2 "node ReduceSum x -> y", "reduce_sum[axes=[0,1], keepdims=1]\n"},
+    {X2 "node ReduceSum x -> y noop_with_empty_axes=i:1", ""},
+    {X2 "node ReduceSum x -> y axes=ints:1", "opaque\n"},
+    {X2 "node ReduceMean x -> y axes=ints:1", "reduce_mean[axes=[1], keepdims=1]\n"},
+    {"opset 18\n" X2 "init a i64 1 = 1\nnode ReduceMean x,a -> y",
+     "reduce_mean[axes=[1], keepdims=1]\n"},
+    {"opset 18\n" X2 "input a i64 1\nnode ReduceMean x,a -> y", "opaque\n"},
+    /* softmax before and since 13 */
+    {X4 "node Softmax x -> y", "softmax[axis=3]\n"},
+    {X4 "node Softmax x -> y axis=i:1", "softmax[axis=1]\n"},
+    {"opset 11\n" X4 "node Softmax x -> y", "opaque\n"},
+    {"opset 11\n" X4 "node Softmax x -> y axis=i:-1", "softmax[axis=3]\n"},
+    {"opset 11\ninput x f32 2,5,1,1\noutput y f32 *\nnode Softmax x -> y",
+     "softmax[axis=1]\n"},
+    /* layout */
+    {X4 "node Transpose x -> y", "transpose[perm=[3,2,1,0]]\n"},
+    {X4 "node Transpose x -> y perm=ints:0,2,3,1", "transpose[perm=[0,2,3,1]]\n"},
+    {X4 "node Transpose x -> y perm=ints:0,2,1", "opaque\n"},
+    {X4 "init s i64 3 = 0,-1,4\nnode Reshape x,s -> y", "reshape[shape=[1,48,4]]\n"},
+    {X4 "init s i64 3 = -1,-1,4\nnode Reshape x,s -> y", "opaque\n"},
+    {X4 "init s i64 5 = 1,3,8,8,0\nnode Reshape x,s -> y", "opaque\n"},
+    {"opset 14\ninput x f32 0,3\noutput y f32 *\ninit s i64 2 = 3,0\n"
+     "node Reshape x,s -> y allowzero=i:1",
+     "reshape[shape=[3,0]]\n"},
+    {X4 "node Flatten x -> y", "flatten[axis=1]\n"},
+    {X4 "node Flatten x -> y axis=i:-2", "flatten[axis=2]\n"},
+    {X2 "input z f32 4,3\ninput u f32 1,3\nnode Concat x,z,u -> y axis=i:-2",
+     "concat[axis=0]\nconcat[axis=0]\n"},
+    {X2 "node Concat x -> y axis=i:0", ""},
+    {X2 "input z f32 2,3\ninput u f32 3\nnode Sum x,z,u -> y", "add\nadd\n"},
+    {"opset 9\n" X2 "node Slice x -> y axes=ints:-1 starts=ints:-2 ends=ints:100",
+     "slice[axis=1, start=1, end=3, step=1]\n"},
+    {X2 "init s i64 2 = 1,0\ninit e i64 2 = 2,3\ninit t i64 2 = 1,2\n"
+        "node Slice x,s,e,_,t -> y",
+     "slice[axis=0, start=1, end=2, step=1]\nslice[axis=1, start=0, end=3, step=2]\n"},
+    {X2 "init s i32 1 = 1\ninit e i32 1 = 2147483647\nnode Slice x,s,e -> y",
+     "slice[axis=0, start=1, end=2, step=1]\n"},
+    {X2 "init s i64 1 = -1\ninit e i64 1 = -9\ninit a i64 1 = 0\ninit t i64 1 = -1\n"
+        "node Slice x,s,e,a,t -> y",
+     "opaque\n"},
+    {X2 "init s i64 2 = 0,0\ninit e i64 2 = 1,1\ninit a i64 2 = 1,-1\n"
+        "node Slice x,s,e,a -> y",
+     "opaque\n"},
+    {X2 "output z f32 *\ninit s i64 2 = 1,2\nnode Split x,s -> y,z axis=i:1",
+     "slice[axis=1, start=0, end=1, step=1]\nslice[axis=1, start=1, end=3, step=1]\n"},
+    {X2 "output z f32 *\nnode Split x -> y,z",
+     "slice[axis=0, start=0, end=1, step=1]\nslice[axis=0, start=1, end=2, step=1]\n"},
+    {X2 "output z f32 *\nnode Split x -> y,z axis=i:1", "opaque\n"},
+    {"opset 18\n" X2 "output z f32 *\nnode Split x -> y,z axis=i:1 num_outputs=i:2",
+     "slice[axis=1, start=0, end=2, step=1]\nslice[axis=1, start=2, end=3, step=1]\n"},
+    {"opset 11\n" X2 "output z f32 *\nnode Split x -> y,z axis=i:1 split=ints:2,2",
+     "opaque\n"},
+    {"opset 10\n" X2 "node Pad x -> y pads=ints:0,1,0,2", "pad[pads=[0,1,0,2]]\n"},
+    {"opset 10\n" X2 "node Pad x -> y pads=ints:0,1,0,2 value=f:1", "opaque\n"},
+    {X2 "init p i64 4 = 0,1,0,2\nnode Pad x,p -> y", "pad[pads=[0,1,0,2]]\n"},
+    {X2 "init p i64 4 = 0,1,0,-1\nnode Pad x,p -> y", "opaque\n"},
+    {X2 "init p i64 4 = 0,1,0,2\ninit v f32 - = 0\nnode Pad x,p,v -> y",
+     "pad[pads=[0,1,0,2]]\n"},
+    {X2 "init p i64 4 = 0,1,0,2\ninit v f32 - = 3\nnode Pad x,p,v -> y", "opaque\n"},
+    {X2 "init p i64 4 = 0,1,0,2\nnode Pad x,p -> y mode=s:reflect", "opaque\n"},
+    {"opset 18\n" X2 "init p i64 2 = 1,2\ninit a i64 1 = -1\nnode Pad x,p,_,a -> y",
+     "pad[pads=[0,1,0,2]]\n"},
+    {"opset 11\ninput x f32 1,3,1\noutput y f32 *\nnode Squeeze x -> y",
+     "squeeze[axes=[0,2]]\n"},
+    {"input x f32 1,3,1\noutput y f32 *\ninit a i64 1 = -1\nnode Squeeze x,a -> y",
+     "squeeze[axes=[2]]\n"},
+    {"opset 11\n" X2 "node Unsqueeze x -> y axes=ints:-1,0", "unsqueeze[axes=[0,3]]\n"},
+    /* aliases and constants */
+    {X2 "node Identity x -> a\nnode Relu a -> y", "relu\n"},
+    {"opset 12\n" X2 "node Dropout x -> a,m\nnode Relu a -> y", "relu\n"},
+    {X2 "init r f32 - = 0.5\ninit t bool - = 1\nnode Dropout x,r,t -> y", "opaque\n"},
+    {X2 "output m bool *\nnode Dropout x -> y,m", "opaque\n"},
+    {X2 "node Constant -> c value=t:f32:3:1,2,3\nnode Add x,c -> y", "add\n"},
+    {X2 "node Constant -> c value_float=f:2\nnode Mul x,c -> y", "mul\n"},
+    {X2 "init s i64 1 = 3\nnode ConstantOfShape s -> c value=t:f32:1:2\n"
+        "node Mul x,c -> y",
+     "mul\n"},
+    /* element types, names, domains */
+    {"input x f64 2\noutput y f64 *\nnode Relu x -> y", "opaque\n"},
+    {"input x i64 2\noutput y i64 *\nnode Add x,x -> y", "opaque\n"},
+    {"input x f32 n\noutput y f32 *\nnode Relu x -> y", "opaque\n"},
+    {"opset 6\n" X2 "node Relu x -> y", "opaque\n"},
+    {"opset 99\n" X2 "node Relu x -> y", "opaque\n"},
+    {"opset 13\nopset 1 com.acme\n" X2 "node Relu x -> y domain=com.acme", "opaque\n"},
+    {X2 "node Relu x -> y shiny=i:1", "opaque\n"},
+    /* the algebra goes on behind an opaque node of plain type */
+    {X2 "node Erf x -> a\nnode Relu a -> y", "opaque\nrelu\n"},
+    {X2 "node Strange x -> a\nnode Relu a -> y", "opaque\nopaque\n"},
+    {X2 "value a f32 2,3\nnode Strange x -> a\nnode Relu a -> y", "opaque\nrelu\n"},
+    /* shape arithmetic */
+    {X4 "node Shape x -> s\ninit i i64 - = 1\ninit a i64 1 = 0\nnode Gather s,i -> c\n"
+        "node Unsqueeze c,a -> cu\ninit m i64 1 = -1\nnode Concat cu,m -> t axis=i:0\n"
+        "node Reshape x,t -> y",
+     "reshape[shape=[3,64]]\n"},
+    {X4 "node Shape x -> s\ninit k i64 1 = 2\nnode Mul s,k -> d\n"
+        "init b i64 1 = 2\ninit e i64 1 = 3\nnode Slice d,b,e -> h\n"
+        "node Cast h -> h32 to=i:6\nnode Cast h32 -> h64 to=i:7\ninit m i64 1 = -1\n"
+        "node Concat h64,m -> t axis=i:0\nnode Reshape x,t -> y",
+     "reshape[shape=[16,12]]\n"},
+    {"input x f32 n,4\noutput y f32 *\nnode Shape x -> s\nnode Reshape x,s -> y",
+     "opaque\nopaque\n"},
+};
+
+START_TEST(test_form)
+{
+    const form *f = &forms[_i];
+    noe_onnx_model *m = noe_build_and_load(f->model);
+    char *got = noe_describe_graph(noe_onnx_graph(m));
+    ck_assert_msg(strcmp(got, f->graph) == 0, "form %d\n%s\nwant:\n%s\ngot:\n%s(%s)",
+                  _i, f->model, f->graph, got, noe_onnx_why_opaque(m, 1));
+    free(got);
+    noe_onnx_free(m);
+}
+END_TEST
+
+START_TEST(test_reason_names_what_is_missing)
+{
+    noe_onnx_model *m = noe_build_and_load(X2 "node Gather x,x -> a\nnode Relu a -> y");
+    ck_assert_str_eq(noe_onnx_why_opaque(m, 1),
+                     "operator Gather is not in the algebra");
+    ck_assert_str_eq(noe_onnx_why_opaque(m, 2), "input 0 has element type unknown");
+    ck_assert_str_eq(noe_onnx_op_type(m, 2), "Relu");
+    ck_assert_int_eq(noe_onnx_origin_op(m, 2), NOE_OP_OPAQUE);
+    ck_assert_str_eq(noe_onnx_why_opaque(m, 3), "");
+    noe_onnx_free(m);
+}
+END_TEST
+
+START_TEST(test_overridable_initializer_is_input)
+{
+    noe_onnx_model *m =
+        noe_build_and_load(X2 "input w f32 3\ninit w f32 3\nnode Add x,w -> y");
+    ck_assert(!noe_graph_node(noe_onnx_graph(m), noe_onnx_graph(m)->outputs[0].ref.node)
+                   ->is_weight);
+    int n_inputs = 0;
+    for (uint32_t i = 0; i < noe_onnx_graph(m)->n_nodes; i++)
+        n_inputs += noe_onnx_graph(m)->nodes[i].op == NOE_OP_INPUT;
+    ck_assert_int_eq(n_inputs, 2);
+    noe_onnx_free(m);
+}
+END_TEST
+
+START_TEST(test_old_ir_initializer_is_constant)
+{
+    noe_onnx_model *m = noe_build_and_load(
+        "ir 3\nopset 9\n" X2 "input w f32 3\ninit w f32 3\nnode Add x,w -> y");
+    int n_inputs = 0;
+    for (uint32_t i = 0; i < noe_onnx_graph(m)->n_nodes; i++)
+        n_inputs += noe_onnx_graph(m)->nodes[i].op == NOE_OP_INPUT;
+    ck_assert_int_eq(n_inputs, 1);
+    noe_onnx_free(m);
+}
+END_TEST
+
+START_TEST(test_capture_is_input_of_node)
+{
+    noe_onnx_model *m =
+        noe_build_and_load("graph yes\nnode Neg t -> r1\noutput r1 f32 *\nend\n"
+                           "graph no\nnode Abs u -> r2\noutput r2 f32 *\nend\n"
+                           "input c bool -\n" X2 "node Relu x -> t\nnode Exp x -> u\n"
+                           "node If c -> y then_branch=g:yes else_branch=g:no");
+    const noe_graph *g = noe_onnx_graph(m);
+    const noe_node *n = noe_graph_node(g, g->outputs[0].ref.node);
+    ck_assert_int_eq(n->op, NOE_OP_OPAQUE);
+    ck_assert_uint_eq(n->n_inputs, 3);
+    const noe_ref *in = noe_graph_inputs(g, g->outputs[0].ref.node);
+    ck_assert_int_eq(g->nodes[in[1].node].op, NOE_OP_RELU);
+    ck_assert_int_eq(g->nodes[in[2].node].op, NOE_OP_EXP);
+    noe_onnx_free(m);
+}
+END_TEST
+
+Suite *suite_import(void)
+{
+    Suite *s = suite_create("import");
+    TCase *tc = tcase_create("import");
+    tcase_add_loop_test(tc, test_form, 0, (int)(sizeof forms / sizeof *forms));
+    tcase_add_test(tc, test_reason_names_what_is_missing);
+    tcase_add_test(tc, test_overridable_initializer_is_input);
+    tcase_add_test(tc, test_old_ir_initializer_is_constant);
+    tcase_add_test(tc, test_capture_is_input_of_node);
+    suite_add_tcase(s, tc);
+    return s;
+}
