@@ -109,13 +109,44 @@ static uint64_t input_hash(noe_kernels *k, uint32_t i, noe_ref r, uint64_t seed)
     return type_hash(noe_graph_type(k->g, r), seed + k->g->nodes[r.node].is_weight);
 }
 
+/* Rank of an operand of a commutative operator: what the kernel computes itself, then
+ * data, then weights. */
+static int operand_rank(const noe_kernels *k, uint32_t i, noe_ref r)
+{
+    if (member_number(k, i, r.node) != UINT32_MAX)
+        return 0;
+    return 1 + k->g->nodes[r.node].is_weight;
+}
+
+/* The operands of a node in the order in which kernels are written: an operator that
+ * commutes is the same kernel in both orders, whichever the graph has. */
+static void ordered_operands(const noe_kernels *k, uint32_t i, uint32_t node,
+                             noe_ref *operands)
+{
+    const noe_node *n = noe_graph_node(k->g, node);
+    const noe_ref *in = noe_graph_inputs(k->g, node);
+    memcpy(operands, in, n->n_inputs * sizeof *operands);
+    if (!noe_op_has(n->op, NOE_TRAIT_COMMUTATIVE))
+        return;
+    int a = operand_rank(k, i, in[0]), b = operand_rank(k, i, in[1]);
+    bool swap = a > b;
+    if (a == b && a > 0)
+        swap = type_hash(noe_graph_type(k->g, in[0]), 0) >
+               type_hash(noe_graph_type(k->g, in[1]), 0);
+    if (swap) {
+        operands[0] = in[1];
+        operands[1] = in[0];
+    }
+}
+
 uint64_t noe_kernel_key(noe_kernels *k, uint32_t i)
 {
     uint64_t key = k->first[i + 1] - k->first[i];
     k->n_outer = 0;
     for (uint32_t m = k->first[i]; m < k->first[i + 1]; m++) {
         const noe_node *n = &k->g->nodes[k->members[m]];
-        const noe_ref *in = noe_graph_inputs(k->g, k->members[m]);
+        noe_ref in[NOE_MAX_INPUTS];
+        ordered_operands(k, i, k->members[m], in);
         key = noe_mix64(key ^ (uint64_t)n->op);
         if (n->params)
             key = noe_mix64(key ^ noe_pool_params_hash(n->params));
@@ -177,8 +208,8 @@ noe_graph *noe_kernel_graph(noe_kernels *k, uint32_t i, noe_pool *pool, bool wit
     noe_ref *at = add_leaves(k, i, dst, with_data);
     for (uint32_t m = k->first[i]; m < k->first[i + 1]; m++) {
         const noe_node *n = &k->g->nodes[k->members[m]];
-        const noe_ref *in = noe_graph_inputs(k->g, k->members[m]);
-        noe_ref inputs[NOE_MAX_INPUTS];
+        noe_ref in[NOE_MAX_INPUTS], inputs[NOE_MAX_INPUTS];
+        ordered_operands(k, i, k->members[m], in);
         for (uint32_t j = 0; j < n->n_inputs; j++) {
             uint32_t member = member_number(k, i, in[j].node);
             inputs[j] = member != UINT32_MAX ? at[k->n_outer + member]

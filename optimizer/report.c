@@ -39,14 +39,15 @@ static void print_sizes(noe_buf *b, const char *what, uint64_t before, uint64_t 
     noe_buf_clear(&y);
 }
 
+/* ratio 0: that of the two times. */
 static void print_times(noe_buf *b, const char *what, double before, double after,
-                        const char *remark)
+                        double ratio, const char *remark)
 {
     noe_buf x = {0}, y = {0}, r = {0};
     noe_buf_printf(&x, "%.4g ms", before * 1e3);
     noe_buf_printf(&y, "%.4g ms", after * 1e3);
     if (after > 0)
-        noe_buf_printf(&r, "%.3fx%s", before / after, remark);
+        noe_buf_printf(&r, "%.3fx%s", ratio > 0 ? ratio : before / after, remark);
     print_row(b, what, x.text, y.text, noe_buf_text(&r));
     noe_buf_clear(&x);
     noe_buf_clear(&y);
@@ -98,14 +99,15 @@ void noe_report_table(noe_buf *b, const noe_file_facts *before,
     print_counts(b, before, after);
     print_sizes(b, "file", before->bytes, after->bytes);
     print_sizes(b, "weights in use", r->before.weight_bytes, end->weight_bytes);
-    print_times(b, "predicted (sum of kernels)", r->before.seconds, end->seconds, "");
+    print_times(b, "predicted (sum of kernels)", r->before.seconds, end->seconds, 0,
+                "");
     if (r->trial.done && better) {
         noe_buf remark = {0};
         noe_buf_printf(&remark, ", 95 %% within %.3f to %.3f, %d rounds, %s clock",
                        r->trial.pair.ratio_lo, r->trial.pair.ratio_hi,
                        r->trial.pair.n_rounds, r->trial.pair.clock);
         print_times(b, "measured (whole model)", r->trial.pair.seconds_a,
-                    r->trial.pair.seconds_b, remark.text);
+                    r->trial.pair.seconds_b, r->trial.pair.ratio, remark.text);
         noe_buf_clear(&remark);
     }
 }
@@ -144,13 +146,14 @@ static void print_check(noe_buf *b, const noe_optimize_options *options,
     } else if (c->n_outputs == 0) {
         noe_buf_puts(b, "check: nothing is computed, all nodes are the same\n");
     } else {
-        noe_buf_printf(b,
-                       "check: passed on %d random inputs (seed %llu), %u values each; "
-                       "largest difference %.2g of the magnitude (%.2g absolute%s%s), "
-                       "tolerance %g\n",
-                       c->n_inputs, (unsigned long long)options->seed, c->n_outputs,
-                       c->max_rel, c->max_abs, *c->worst ? ", " : "", c->worst,
-                       options->check.rtol);
+        noe_buf_printf(
+            b,
+            "check: passed on %d random inputs (seed %llu), %u value%s each; "
+            "largest difference %.2g of the magnitude (%.2g absolute%s%s), "
+            "tolerance %g\n",
+            c->n_inputs, (unsigned long long)options->seed, c->n_outputs,
+            c->n_outputs == 1 ? "" : "s", c->max_rel, c->max_abs, *c->worst ? ", " : "",
+            c->worst, options->check.rtol);
     }
 }
 

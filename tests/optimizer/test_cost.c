@@ -87,6 +87,27 @@ START_TEST(test_cost_keys_tell_kernels_apart)
 }
 END_TEST
 
+/* Both orders of a commutative operator, outside and inside a fused kernel. */
+START_TEST(test_cost_keys_do_not_depend_on_operand_order)
+{
+    static const char *const texts[] = {
+        "%0 = input \"x\" : f32[1,4,8,8]\n%1 = input \"y\" : f32[1,4,1,1]\n"
+        "%2 = mul(%0, %1) : f32[1,4,8,8]\nreturn %2 as \"z\"\n",
+        "%0 = input \"y\" : f32[1,4,1,1]\n%1 = input \"x\" : f32[1,4,8,8]\n"
+        "%2 = mul(%0, %1) : f32[1,4,8,8]\nreturn %2 as \"z\"\n",
+        "%0 = input \"x\" : f32[4,4]\n%1 = weight \"w\" : f32[4,4]\n"
+        "%2 = weight \"b\" : f32[4]\n%3 = matmul(%0, %1) : f32[4,4]\n"
+        "%4 = add(%3, %2) : f32[4,4]\nreturn %4 as \"z\"\n",
+        "%0 = input \"x\" : f32[4,4]\n%1 = weight \"w\" : f32[4,4]\n"
+        "%2 = weight \"b\" : f32[4]\n%3 = matmul(%0, %1) : f32[4,4]\n"
+        "%4 = add(%2, %3) : f32[4,4]\nreturn %4 as \"z\"\n",
+    };
+    ck_assert_uint_eq(key_of(texts[0]), key_of(texts[1]));
+    ck_assert_uint_eq(key_of(texts[2]), key_of(texts[3]));
+    ck_assert_uint_ne(key_of(texts[0]), key_of(texts[2]));
+}
+END_TEST
+
 START_TEST(test_cost_kernel_graph_stands_alone)
 {
     noe_graph *g = fixture_graph(pool, two_equal_convs);
@@ -271,6 +292,7 @@ Suite *suite_cost(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, test_cost_equal_kernels_have_equal_keys);
     tcase_add_test(tc, test_cost_keys_tell_kernels_apart);
+    tcase_add_test(tc, test_cost_keys_do_not_depend_on_operand_order);
     tcase_add_test(tc, test_cost_kernel_graph_stands_alone);
     tcase_add_test(tc, test_cost_is_the_sum_over_kernels_each_measured_once);
     tcase_add_test(tc, test_cost_weights_integers_and_opaque_nodes_are_free);
