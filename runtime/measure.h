@@ -10,6 +10,10 @@
 NOE_NODISCARD noe_status noe_measure_executor(noe_executor *e, noe_measure *measure,
                                               noe_error *err);
 
+/* Releases what timing keeps with the backend; for its `close`, before anything else.
+ */
+void noe_measure_close(noe_backend *b);
+
 /* Bytes of the last-level cache of this machine, a usual size if it cannot be told. */
 size_t noe_last_level_cache_bytes(void);
 

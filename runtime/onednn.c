@@ -208,6 +208,11 @@ static noe_status run_step(onednn_executor *e, uint32_t index, noe_error *err)
         memset(address_of(e, step->args[0].view.buffer, copy), 0,
                e->plan.buffers[step->args[0].view.buffer].bytes);
         return NOE_OK;
+    case NOE_DNN_COPY:
+        memcpy(address_of(e, step->args[1].view.buffer, copy),
+               address_of(e, step->args[0].view.buffer, copy),
+               e->plan.buffers[step->args[1].view.buffer].bytes);
+        return NOE_OK;
     case NOE_DNN_PRIMITIVE:
         break;
     }
@@ -386,6 +391,7 @@ static void close_backend(noe_backend *b)
     onednn_backend *backend = (onednn_backend *)b;
     if (!backend)
         return;
+    noe_measure_close(b);
     dnnl_stream_destroy(backend->stream);
     dnnl_engine_destroy(backend->engine);
     free(backend);

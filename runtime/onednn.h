@@ -61,6 +61,7 @@ typedef enum noe_dnn_step_kind {
     NOE_DNN_PRIMITIVE,
     NOE_DNN_REFERENCE, /* noe_eval_f32 on C order; the last argument is the result */
     NOE_DNN_ZERO,      /* clears the buffer of its one argument */
+    NOE_DNN_COPY,      /* bytes of the first argument's buffer to the second's */
 } noe_dnn_step_kind;
 
 typedef struct noe_dnn_step {
@@ -117,9 +118,9 @@ dnnl_memory_desc_t noe_dnn_plain(const noe_shape *s);
 dnnl_memory_desc_t noe_dnn_plain_dims(int n, const dnnl_dim_t *dims);
 dnnl_memory_desc_t noe_dnn_any(int n, const dnnl_dim_t *dims);
 bool noe_dnn_is_plain(const dnnl_memory_desc_t *md);
-/* The blocked layout that convolutions like on this CPU; C order where it makes no
- * sense for the shape. */
-dnnl_memory_desc_t noe_dnn_blocked(const noe_shape *s);
+/* The layout in which convolutions on this CPU like an image of this shape (blocked or
+ * channels last); C order for what is no image. */
+dnnl_memory_desc_t noe_dnn_liked(const noe_dnn_plan *p, const noe_shape *s);
 /* The layout of `like` (C order, channels last or blocked) for other dimensions; false
  * if it is none of those. */
 bool noe_dnn_same_layout(const dnnl_memory_desc_t *like, int n, const dnnl_dim_t *dims,

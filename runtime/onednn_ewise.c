@@ -302,7 +302,7 @@ noe_status noe_dnn_emit_batch_norm(noe_dnn_plan *p, const noe_fusion *f, bool *d
     const noe_node *n = &p->g->nodes[f->anchor];
     const noe_shape *x = noe_dnn_shape(p, f->operands[0]);
     double epsilon = noe_params_get(n->op, n->params, NOE_PARAM_EPSILON)->f;
-    dnnl_memory_desc_t liked = noe_dnn_blocked(x);
+    dnnl_memory_desc_t liked = noe_dnn_liked(p, x);
     noe_dnn_arg args[6] = {{DNNL_ARG_SRC, {0}},      {DNNL_ARG_SCALE, {0}},
                            {DNNL_ARG_SHIFT, {0}},    {DNNL_ARG_MEAN, {0}},
                            {DNNL_ARG_VARIANCE, {0}}, {DNNL_ARG_DST, {0}}};

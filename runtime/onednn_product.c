@@ -126,6 +126,16 @@ static noe_status get_residual(noe_dnn_plan *p, const noe_dnn_product *product,
     return NOE_OK;
 }
 
+/* A graph that is only timed may also overwrite an input that nothing else uses, as it
+ * would the value that a model has there. Repeated runs then add to it over and over,
+ * which grows no faster than their number. */
+static bool can_overwrite(const noe_dnn_plan *p, const noe_dnn_view *residual)
+{
+    const noe_dnn_buffer *b = &p->buffers[residual->buffer];
+    return noe_dnn_can_overwrite(p, residual) ||
+           (p->free_layout && b->store == NOE_DNN_INPUT && b->pending == 1);
+}
+
 /* Decides how the residual is added; replaces *pd where that is by "binary". */
 static noe_status place_residual(noe_dnn_plan *p, const noe_dnn_product *product,
                                  dnnl_primitive_desc_t *pd, residual_mode *mode,
@@ -134,7 +144,7 @@ static noe_status place_residual(noe_dnn_plan *p, const noe_dnn_product *product
     dnnl_memory_desc_t dst = *noe_dnn_query(*pd, dnnl_query_dst_md);
     *mode = ADD_IN_PLACE;
     NOE_TRY(get_residual(p, product, &dst, residual, err));
-    if (noe_dnn_can_overwrite(p, residual))
+    if (can_overwrite(p, residual))
         return NOE_OK;
     *mode = ADD_TO_COPY;
     dnnl_primitive_desc_t other = NULL;

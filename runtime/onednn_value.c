@@ -98,12 +98,25 @@ static dnnl_memory_desc_t tagged(int n, const dnnl_dim_t *dims, int tag)
     return md;
 }
 
-dnnl_memory_desc_t noe_dnn_blocked(const noe_shape *s)
+/* Asks with a 1x1 convolution that keeps the channels. */
+dnnl_memory_desc_t noe_dnn_liked(const noe_dnn_plan *p, const noe_shape *s)
 {
-    bool wide = dnnl_get_effective_cpu_isa() & 0x20; /* the bit of avx512_core */
-    if (!has_tags(s->rank) || s->dim[1] < (wide ? 16 : 8))
-        return noe_dnn_plain(s);
-    return tagged(s->rank, s->dim, wide ? 0 : 1);
+    dnnl_memory_desc_t md = noe_dnn_plain(s);
+    if (!has_tags(s->rank))
+        return md;
+    dnnl_dims_t dims = {s->dim[1], s->dim[1], 1, 1, 1}, ones = {1, 1, 1}, none = {0};
+    dnnl_memory_desc_t image = noe_dnn_any(s->rank, s->dim);
+    dnnl_memory_desc_t weights = noe_dnn_any(s->rank, dims);
+    dnnl_convolution_desc_t desc;
+    dnnl_primitive_desc_t pd = NULL;
+    if (dnnl_convolution_forward_desc_init(
+            &desc, dnnl_forward_inference, dnnl_convolution_direct, &image, &weights,
+            NULL, &image, ones, none, none) == dnnl_success &&
+        noe_dnn_describe(p, &desc, NULL, &pd, NULL) == NOE_OK && pd) {
+        md = *noe_dnn_query(pd, dnnl_query_src_md);
+        dnnl_primitive_desc_destroy(pd);
+    }
+    return md;
 }
 
 bool noe_dnn_same_layout(const dnnl_memory_desc_t *like, int n, const dnnl_dim_t *dims,
@@ -335,6 +348,12 @@ noe_status noe_dnn_add_reorder(noe_dnn_plan *p, const noe_dnn_view *from,
                                const noe_dnn_view *to, noe_error *err)
 {
     dnnl_primitive_desc_t pd = NULL;
+    /* oneDNN's reorder between equal layouts is slower than a copy of the bytes. */
+    if (from->md.offset0 == 0 && dnnl_memory_desc_equal(&from->md, &to->md) &&
+        dnnl_memory_desc_get_size(&to->md) == p->buffers[to->buffer].bytes) {
+        push_step(p, NOE_DNN_COPY, (noe_dnn_arg[]){{0, *from}, {1, *to}}, 2);
+        return NOE_OK;
+    }
     NOE_TRY(noe_dnn_check(p,
                           dnnl_reorder_primitive_desc_create(&pd, &from->md, p->engine,
                                                              &to->md, p->engine, NULL),

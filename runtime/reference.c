@@ -208,6 +208,9 @@ static bool supports(const noe_backend *b, const noe_graph *g, uint32_t node)
 
 static void close_backend(noe_backend *b)
 {
+    if (!b)
+        return;
+    noe_measure_close(b);
     free(b);
 }
 

@@ -14,6 +14,7 @@
 #include "core/graph.h"
 
 typedef struct noe_backend noe_backend;
+struct noe_calibration;
 typedef struct noe_executor noe_executor;
 
 /* Nodes that the device runs as one call: group[i] is the group of node i (the index of
@@ -29,6 +30,11 @@ typedef struct noe_measure {
     double second_best; /* next smallest; the gap is the noise */
     int n_batches;
     const char *clock; /* "thread-cpu" or "wall" */
+    /* How much longer a fixed small kernel took around the measuring than it did at
+     * best in this process: about 1 on a quiet machine. Above 1.15 the processor was
+     * slowed down (shared core, clock rate), and waiting for that to end had become too
+     * long. */
+    double disturbance;
 } noe_measure;
 
 typedef struct noe_executor_options {
@@ -45,6 +51,7 @@ typedef struct noe_backend_vtable {
     const char *name; /* "onednn", "reference" */
     /* Does one kernel exist for this node of g? What it lacks goes to the reference. */
     bool (*supports)(const noe_backend *b, const noe_graph *g, uint32_t node);
+    /* g is copied; its pool, and weight data, must outlive the executor. */
     noe_status (*prepare)(noe_backend *b, const noe_graph *g,
                           const noe_executor_options *options, noe_executor **out,
                           noe_error *err);
@@ -67,6 +74,8 @@ struct noe_backend {
     /* Goes into cost keys: "onednn 2.6.3 <isa> <cpu model> threads=N"; N is env's, and
      * what executor options with n_threads < 1 get. */
     char description[160];
+    struct noe_calibration
+        *calibration; /* measure.c's; NULL until something is timed */
 };
 
 /* What every executor begins with. */

@@ -158,6 +158,62 @@ START_TEST(test_measure_passes_errors_on)
 }
 END_TEST
 
+/* A backend whose calibration kernel is slow for a while after it was fast. */
+static int calibrations, slow_from, slow_until;
+static noe_executor *measured;
+
+static noe_status burn_by_plan(noe_executor *e, int n, noe_error *err)
+{
+    burner *b = (burner *)e;
+    if (e == measured)
+        return burn(e, n, err);
+    calibrations++;
+    b->work = calibrations >= slow_from && calibrations < slow_until ? 40000 : 4000;
+    return burn(e, n, err);
+}
+
+static noe_status prepare_calibration(noe_backend *b, const noe_graph *g,
+                                      const noe_executor_options *options,
+                                      noe_executor **out, noe_error *err)
+{
+    (void)g, (void)options, (void)err;
+    burner *e = noe_calloc(1, sizeof *e);
+    e->base = (noe_executor){.backend = b, .n_threads = 1, .n_calls = 1};
+    *out = &e->base;
+    return NOE_OK;
+}
+
+static void release_calibration(noe_executor *e)
+{
+    free(e);
+}
+
+static const noe_backend_vtable calibrated_vtable = {
+    .name = "calibrated",
+    .prepare = prepare_calibration,
+    .repeat = burn_by_plan,
+    .release = release_calibration,
+};
+
+START_TEST(test_measure_waits_for_quiet)
+{
+    noe_error err;
+    noe_measure m;
+    noe_backend backend = {0};
+    burner a = make_burner(&backend, 4000);
+    backend.vt = &calibrated_vtable;
+    calibrations = 0;
+    slow_from = 5; /* after the warm-up and one calibration, each of three batches */
+    slow_until = 40;
+    measured = &a.base;
+    noe_assert_ok(noe_measure_executor(&a.base, &m, &err), err);
+    ck_assert_int_ge(calibrations, slow_until);
+    ck_assert_msg(m.disturbance >= 1, "%g", m.disturbance);
+    noe_measure_close(&backend);
+    ck_assert_ptr_null(backend.calibration);
+}
+END_TEST
+
 START_TEST(test_measure_can_be_cancelled)
 {
     noe_error err;
@@ -200,6 +256,7 @@ Suite *suite_measure(void)
     tcase_add_test(t, test_measure_pair_finds_the_ratio);
     tcase_add_test(t, test_measure_pair_bounds_rounds);
     tcase_add_test(t, test_measure_passes_errors_on);
+    tcase_add_test(t, test_measure_waits_for_quiet);
     tcase_add_test(t, test_measure_can_be_cancelled);
     tcase_add_test(t, test_measure_machine_facts);
     suite_add_tcase(s, t);
