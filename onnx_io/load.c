@@ -80,6 +80,8 @@ static noe_status unpack_header(noe_onnx_model *m, noe_error *err)
         return noe_fail(err, NOE_ERR_UNSUPPORTED,
                         "IR version is %lld, want %d or newer",
                         (long long)m->proto->ir_version, MIN_IR_VERSION);
+    if (m->proto->n_opset_import == 0)
+        return noe_fail(err, NOE_ERR_PARSE, "the model imports no operator set");
     for (size_t i = 0; i < m->proto->n_opset_import; i++) {
         const Onnx__OperatorSetIdProto *set = m->proto->opset_import[i];
         if (noe_onnx_is_standard(set->domain))
