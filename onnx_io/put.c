@@ -206,9 +206,21 @@ static noe_status put_average_pool(putting *p)
     return NOE_OK;
 }
 
+/* To ONNX an empty list of axes means all axes, to the algebra none. */
+static bool put_nothing_to_do(putting *p, const noe_value *axes)
+{
+    if (axes->n > 0)
+        return false;
+    finish_node(p, "Identity", p->x->plans[p->node].names[0]);
+    p->name = NULL; /* done */
+    return true;
+}
+
 static noe_status put_reduction(putting *p)
 {
     const noe_value *axes = param(p, NOE_PARAM_AXES);
+    if (put_nothing_to_do(p, axes))
+        return NOE_OK;
     put_list(p, "axes", p->op == NOE_OP_REDUCE_SUM ? 13 : 18, axes->list, axes->n);
     put_param(p, NOE_PARAM_KEEPDIMS);
     return NOE_OK;
@@ -337,6 +349,8 @@ static noe_status put_flatten(putting *p)
 static noe_status put_squeeze(putting *p)
 {
     const noe_value *axes = param(p, NOE_PARAM_AXES);
+    if (put_nothing_to_do(p, axes))
+        return NOE_OK;
     put_list(p, "axes", 13, axes->list, axes->n);
     return NOE_OK;
 }

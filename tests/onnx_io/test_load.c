@@ -215,7 +215,8 @@ static const bytes wire_faults[] = {
           "a\0",
           "NUL"),
     BYTES("\x3a\x00\x3a\x00", "two graphs"),
-    BYTES("\x3a\x04\x0a\x02\x2a\x7f", "graph[0].node[0]: a length runs past the end (near byte 6)"),
+    BYTES("\x3a\x04\x0a\x02\x2a\x7f",
+          "graph[0].node[0]: a length runs past the end (near byte 6)"),
 };
 
 START_TEST(test_wire_fault_is_named)
