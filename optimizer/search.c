@@ -9,6 +9,10 @@
  * of a changed node: operators that share an input with it. */
 #define NEAR_EDGES 2
 
+/* How far the root of a match lies from the node of it that is near: patterns of rules
+ * are no deeper than this. */
+#define PATTERN_EDGES 4
+
 /* A graph may have this many times the input's operators: rules that add operators
  * without cost must not run away. */
 #define MAX_OPERATOR_FACTOR 2
@@ -28,6 +32,41 @@ typedef struct search {
     noe_error *err;
     noe_status status; /* of what happens inside match callbacks */
 } search;
+
+/* ---- neighbourhoods ---- */
+
+/* Grows the marked set by one edge in both directions, not through weights. */
+static void widen(const noe_graph *g, uint8_t *near)
+{
+    uint8_t *old = noe_malloc(g->n_nodes + 1);
+    memcpy(old, near, g->n_nodes);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const noe_ref *in = noe_graph_inputs(g, i);
+        for (uint32_t k = 0; k < g->nodes[i].n_inputs; k++) {
+            if (noe_ref_is_none(in[k]) || g->nodes[in[k].node].is_weight)
+                continue;
+            near[in[k].node] |= old[i];
+            near[i] |= old[in[k].node];
+        }
+    }
+    free(old);
+}
+
+/* A copy of the marks, grown by some edges. */
+static uint8_t *widened(const noe_graph *g, const uint8_t *marks, int edges)
+{
+    uint8_t *near = noe_malloc(g->n_nodes + 1);
+    memcpy(near, marks, g->n_nodes);
+    for (int i = 0; i < edges; i++)
+        widen(g, near);
+    return near;
+}
+
+/* What lies around the fresh nodes; NULL, everywhere, for NULL. */
+static uint8_t *neighbourhood(const noe_graph *g, const uint8_t *fresh)
+{
+    return fresh ? widened(g, fresh, NEAR_EDGES) : NULL;
+}
 
 /* ---- matches of one graph ---- */
 
@@ -87,22 +126,53 @@ static bool on_match(void *ctx, const noe_match *match)
     return !v->stopped;
 }
 
-/* Calls fn for each match in g, by node, then rule, then order of the matcher. */
+/* Could the operands of node be those of the rule's first root? Most rules of a large
+ * set fail here, before the matcher is set up. */
+static bool operands_fit(const noe_rule *rule, const noe_graph *g, uint32_t node)
+{
+    const noe_pattern_node *root = &rule->nodes[rule->lhs[0]];
+    const noe_ref *in = noe_graph_inputs(g, node);
+    bool straight = true, crossed = noe_op_has(root->op, NOE_TRAIT_COMMUTATIVE);
+    if (root->n_inputs != g->nodes[node].n_inputs)
+        return false;
+    for (int k = 0; k < root->n_inputs; k++) {
+        const noe_pattern_node *want = &rule->nodes[root->inputs[k]];
+        if (want->is_var)
+            continue;
+        straight = straight && g->nodes[in[k].node].op == want->op;
+        crossed = crossed && g->nodes[in[root->n_inputs - 1 - k].node].op == want->op;
+    }
+    return straight || crossed;
+}
+
+static void match_node(visit *v, uint32_t node)
+{
+    const noe_rule_set *rules = v->s->rules;
+    noe_op op = v->g->nodes[node].op;
+    for (int i = rules->first[op]; i < rules->first[op + 1] && !v->stopped; i++) {
+        const noe_rule *rule = &rules->rules[rules->by_op[i]]->rule;
+        if (!operands_fit(rule, v->g, node))
+            continue;
+        v->site = (noe_site){rules->by_op[i], node, UINT32_MAX};
+        noe_rule_match(rule, v->g, node, on_match, v);
+    }
+}
+
+/* Calls fn for each match in g that touches a near node (NULL: all), by node, then
+ * rule, then order of the matcher. */
 static void each_match(search *s, const noe_graph *g, const uint8_t *near, site_fn *fn,
                        void *ctx)
 {
     visit v = {.s = s, .g = g, .near = near, .fn = fn, .ctx = ctx};
+    uint8_t *roots = NULL; /* where the root of such a match can be */
+    if (near)
+        roots = widened(g, near, PATTERN_EDGES);
     for (uint32_t node = 0; node < g->n_nodes && !v.stopped; node++) {
-        noe_op op = g->nodes[node].op;
-        if (op >= NOE_OP_COUNT || g->nodes[node].is_weight)
-            continue;
-        for (int i = s->rules->first[op]; i < s->rules->first[op + 1]; i++) {
-            v.site = (noe_site){s->rules->by_op[i], node, UINT32_MAX};
-            noe_rule_match(&s->rules->rules[v.site.rule]->rule, g, node, on_match, &v);
-            if (v.stopped)
-                break;
-        }
+        if (g->nodes[node].op < NOE_OP_COUNT && !g->nodes[node].is_weight &&
+            (!roots || roots[node]) && !must_stop(s))
+            match_node(&v, node);
     }
+    free(roots);
 }
 
 typedef struct recall {
@@ -163,37 +233,6 @@ static noe_status try_match(search *s, noe_rewriter *r, const noe_site *site,
     s->result->n_candidates++;
     /* A consumer that refuses its new operand cannot happen (types are equal). */
     return noe_rewriter_finish(r, NULL, out, NULL, s->err);
-}
-
-/* ---- neighbourhoods ---- */
-
-/* Grows the marked set by one edge in both directions, not through weights. */
-static void widen(const noe_graph *g, uint8_t *near)
-{
-    uint8_t *old = noe_malloc(g->n_nodes + 1);
-    memcpy(old, near, g->n_nodes);
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        const noe_ref *in = noe_graph_inputs(g, i);
-        for (uint32_t k = 0; k < g->nodes[i].n_inputs; k++) {
-            if (noe_ref_is_none(in[k]) || g->nodes[in[k].node].is_weight)
-                continue;
-            near[in[k].node] |= old[i];
-            near[i] |= old[in[k].node];
-        }
-    }
-    free(old);
-}
-
-/* What lies around the fresh nodes; NULL, everywhere, for NULL. */
-static uint8_t *neighbourhood(const noe_graph *g, const uint8_t *fresh)
-{
-    if (!fresh)
-        return NULL;
-    uint8_t *near = noe_malloc(g->n_nodes + 1);
-    memcpy(near, fresh, g->n_nodes);
-    for (int i = 0; i < NEAR_EDGES; i++)
-        widen(g, near);
-    return near;
 }
 
 /* ---- sweeps ---- */
