@@ -310,8 +310,13 @@ static noe_fixed fixed_of(noe_universe *u, int shape, noe_fingerprint print)
         u->has_ones[shape] = true;
         free(ones);
     }
-    return memcmp(&print, &u->ones[shape], sizeof print) == 0 ? NOE_FIXED_ONES
-                                                              : NOE_FIXED_NONE;
+    if (memcmp(&print, &u->ones[shape], sizeof print) == 0)
+        return NOE_FIXED_ONES;
+    /* A multiple of ones: both lanes have the same ratio to theirs. */
+    const noe_fingerprint *ones = &u->ones[shape];
+    bool is_multiple = (uint64_t)print.lane[0] * ones->lane[1] % NOE_FIELD_P ==
+                       (uint64_t)print.lane[1] * ones->lane[0] % NOE_FIELD_P;
+    return is_multiple ? NOE_FIXED_OTHER : NOE_FIXED_NONE;
 }
 
 static uint32_t add_class(noe_universe *u, const noe_enode *e, int shape,
@@ -350,15 +355,6 @@ typedef struct term {
     uint32_t instance; /* shared with the other part of a cut; NOE_NO_OPERAND: own */
 } term;
 
-static bool is_uniform(const noe_fe *data, size_t n)
-{
-    for (size_t i = 1; i < n; i++) {
-        if (!noe_fe_eq(data[i], data[0]))
-            return false;
-    }
-    return true;
-}
-
 static void add_value(builder *b, const term *t, const noe_fe *data,
                       noe_fingerprint print)
 {
@@ -374,7 +370,7 @@ static void add_value(builder *b, const term *t, const noe_fe *data,
         u->values[t->e.a].is_weight && (!binary || u->values[t->e.b].is_weight);
     v.data = noe_arena_memdup(
         &u->arena, data, (size_t)u->n_samples * u->n_elements[t->shape] * sizeof *data);
-    v.is_closed = is_uniform(v.data, (size_t)u->n_samples * u->n_elements[t->shape]);
+    v.is_closed = u->classes[id].fixed != NOE_FIXED_NONE;
     memcpy(v.support, t->support, sizeof v.support);
     v.support[b->level - 1] = v.instance;
     derive_cuts(u, &t->e, &v);

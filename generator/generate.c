@@ -102,6 +102,8 @@ static noe_status run_space(run *r, const noe_space *space, noe_error *err)
     }
     noe_universe_free(u);
     if (status == NOE_OK)
+        status = noe_pairs_minimize(pairs, &n_pairs, r->env, &stats->minimize, err);
+    if (status == NOE_OK)
         status = lift_pairs(r, space, pairs, n_pairs, stats, err);
     free(pairs);
     r->out->n_spaces++;
@@ -173,6 +175,8 @@ static void print_space(noe_buf *b, const noe_space_stats *s)
         {"prune.special", s->prune.n_special},
         {"prune.too-large", s->prune.n_too_large},
         {"prune.cut", s->prune.n_cut},
+        {"minimize.tried", s->minimize.n_tried},
+        {"minimize.proved", s->minimize.n_proved},
         {"lift.pairs", s->n_pairs},
         {"lift.unlifted", s->n_unlifted},
         {"lift.repeated", s->n_repeated},
@@ -183,6 +187,8 @@ static void print_space(noe_buf *b, const noe_space_stats *s)
         noe_buf_printf(b, "generate.%s.%s %llu count\n", s->name, rows[i].name,
                        (unsigned long long)rows[i].value);
     noe_buf_printf(b, "generate.%s.prune.cpu %.3f s\n", s->name, s->prune.cpu_seconds);
+    noe_buf_printf(b, "generate.%s.minimize.cpu %.3f s\n", s->name,
+                   s->minimize.cpu_seconds);
     noe_buf_printf(b, "generate.%s.lift.cpu %.3f s\n", s->name, s->lift_seconds);
 }
 

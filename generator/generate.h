@@ -6,6 +6,7 @@
 #define NOE_GENERATOR_GENERATE_H
 
 #include "generator/lift.h"
+#include "generator/minimize.h"
 #include "generator/prune.h"
 #include "ruledb/ruledb.h"
 
@@ -21,6 +22,7 @@ typedef struct noe_space_stats {
     int n_levels, n_samples;
     noe_level_stats level[NOE_MAX_LEVEL + 1];
     noe_prune_stats prune;
+    noe_minimize_stats minimize;
     uint64_t n_pairs;      /* handed to lifting */
     uint64_t n_unlifted;   /* no form of them could be used as a rule */
     uint64_t n_repeated;   /* their most general form was there already */

@@ -92,7 +92,8 @@ static int add_value(maker *m, uint32_t value)
 {
     if (noe_universe_is_leaf(m->u, value))
         return add_leaf(m, value);
-    if (m->u->classes[value].fixed != NOE_FIXED_NONE)
+    if (m->u->classes[value].fixed == NOE_FIXED_ZEROS ||
+        m->u->classes[value].fixed == NOE_FIXED_ONES)
         return add_fixed(m, value);
     return add_enode(m, &m->u->enodes[m->u->classes[value].first - 1], value);
 }

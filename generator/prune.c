@@ -23,15 +23,16 @@
 
 #include <stdlib.h>
 
-#define MAX_PATTERN   NOE_PAIR_MAX_NODES
-#define MAX_STEPS     3000
-#define MAX_CLASS     20000 /* e-nodes of one class that are looked at */
-#define EAGER_CLASS   64    /* up to here rules are tried on old e-nodes, too */
-#define RECHECK       16    /* rounds: a one-element tensor has one sign a round */
-#define NOTHING       UINT32_MAX
-#define MAX_DERIVED   200
-#define MAX_CONSTANTS 1 /* on one side of a pair */
-#define MAX_REPEATS   2 /* uses of variables beyond the first, both sides together */
+#define MAX_PATTERN     NOE_PAIR_MAX_NODES
+#define MAX_STEPS       3000
+#define MAX_CLASS       20000 /* e-nodes of one class that are looked at */
+#define EAGER_CLASS     64    /* up to here rules are tried on old e-nodes, too */
+#define RECHECK         16    /* rounds: a one-element tensor has one sign a round */
+#define NOTHING         UINT32_MAX
+#define MAX_DERIVED     200
+#define MAX_CONSTANTS   1 /* on one side of a pair, up to this level: */
+#define CONSTANTS_LEVEL 2
+#define MAX_REPEATS     2 /* uses of variables beyond the first, both sides together */
 
 typedef enum pattern_kind { PATTERN_VAR, PATTERN_CONSTANT, PATTERN_OP } pattern_kind;
 
@@ -389,7 +390,9 @@ static void apply_rules(pruner *p, uint32_t e, uint32_t first)
 /* Whether a class has a name of its own, beside its e-nodes: a leaf, zeros or ones. */
 static bool stands_alone(const noe_universe *u, uint32_t value)
 {
-    return noe_universe_is_leaf(u, value) || u->classes[value].fixed != NOE_FIXED_NONE;
+    return noe_universe_is_leaf(u, value) ||
+           u->classes[value].fixed == NOE_FIXED_ZEROS ||
+           u->classes[value].fixed == NOE_FIXED_ONES;
 }
 
 static void load_class(pruner *p, uint32_t value)
@@ -476,7 +479,8 @@ static bool is_special(const noe_pair *pair)
     noe_pair_count_leaves(pair, n_constants, n_uses);
     uint32_t n_vars =
         (uint32_t)__builtin_popcount(vars[0]) + (uint32_t)__builtin_popcount(vars[1]);
-    return n_constants[0] > MAX_CONSTANTS || n_constants[1] > MAX_CONSTANTS ||
+    uint32_t max_constants = pair->level <= CONSTANTS_LEVEL ? MAX_CONSTANTS : 0;
+    return n_constants[0] > max_constants || n_constants[1] > max_constants ||
            n_uses[0] + n_uses[1] - n_vars > MAX_REPEATS;
 }
 
@@ -559,7 +563,7 @@ static noe_status explain_level(pruner *p, int level, noe_error *err)
     p->level = level;
     for (uint32_t c = 0; c < p->u->n_classes; c++) {
         ordered o = {c, 0};
-        if (class_key(p, c, &o.key))
+        if (p->u->classes[c].fixed != NOE_FIXED_OTHER && class_key(p, c, &o.key))
             NOE_PUSH(classes, n, cap, o);
     }
     if (n)

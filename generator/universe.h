@@ -63,7 +63,12 @@ typedef struct noe_enode {
 } noe_enode;
 
 /* Values that are a constant of all samples and elements, whatever made them. */
-typedef enum noe_fixed { NOE_FIXED_NONE, NOE_FIXED_ZEROS, NOE_FIXED_ONES } noe_fixed;
+typedef enum noe_fixed {
+    NOE_FIXED_NONE,
+    NOE_FIXED_ZEROS,
+    NOE_FIXED_ONES,
+    NOE_FIXED_OTHER, /* some other number: the algebra has no name for it */
+} noe_fixed;
 
 /* Facts of every value, also of the last level. */
 typedef struct noe_gen_class {
