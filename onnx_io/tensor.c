@@ -23,7 +23,7 @@ static noe_status read_dim(noe_onnx_model *m,
                            noe_error *err)
 {
     *out = NOE_DIM_UNKNOWN;
-    if (d->has_dim_value) {
+    if (d->has_dim_value && d->dim_value != -1) { /* some exporters mean "unknown" */
         if (d->dim_value < 0 || d->dim_value > NOE_MAX_ELEMENTS)
             return noe_fail(err, NOE_ERR_PARSE, "dimension %lld is out of range",
                             (long long)d->dim_value);
