@@ -18,6 +18,8 @@
 
 #define ALIGNMENT         ((size_t)64)
 #define MAX_WEIGHT_COPIES 1024
+/* Caches that are said to be larger are those of whole hosts, shared with others. */
+#define MAX_COLD_BYTES ((size_t)128 << 20)
 
 typedef struct onednn_backend {
     noe_backend base;
@@ -98,6 +100,8 @@ static size_t place_weights(noe_dnn_plan *p)
 static noe_status copy_weights(onednn_executor *e, noe_error *err)
 {
     size_t cache = noe_last_level_cache_bytes();
+    if (cache > MAX_COLD_BYTES)
+        cache = MAX_COLD_BYTES;
     e->n_copies = cache / e->weight_bytes + 2;
     if (e->n_copies > MAX_WEIGHT_COPIES)
         e->n_copies = MAX_WEIGHT_COPIES;

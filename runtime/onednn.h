@@ -184,6 +184,11 @@ typedef struct noe_dnn_eltwise {
     float alpha, beta;
 } noe_dnn_eltwise;
 bool noe_dnn_eltwise_of(noe_op op, noe_dnn_eltwise *e);
+/* One call in the layout of `from`, in its place where that is possible; done stays
+ * false if there is none. */
+NOE_NODISCARD noe_status noe_dnn_add_eltwise(noe_dnn_plan *p, const noe_dnn_eltwise *e,
+                                             const noe_dnn_view *from, noe_dnn_view *to,
+                                             bool *done, noe_error *err);
 /* onednn_product.c: convolutions and matrix products with what they absorb. */
 
 /* An operand whose elements in C order are described by `from` (which may name other

@@ -8,6 +8,9 @@
  * a correction after it (a - b = -(b - a), a / b = 1 / (b / a)). In C order, axes that
  * broadcast alike are merged, which brings most cases to what the fast kernel knows.
  * A weight of one value is no operand at all but a linear function of the other.
+ *
+ * Not guaranteed: what becomes of NaN. oneDNN 2.6 gives relu(NaN) = 0, exp(NaN) =
+ * infinity, and zero for results that are no normal numbers.
  */
 #include "runtime/onednn.h"
 #include <math.h>
@@ -28,10 +31,9 @@ bool noe_dnn_eltwise_of(noe_op op, noe_dnn_eltwise *e)
     return e->alg != dnnl_alg_kind_undef;
 }
 
-/* One eltwise call in the layout of `from`; done stays false if there is none. */
-static noe_status add_eltwise(noe_dnn_plan *p, const noe_dnn_eltwise *e,
-                              const noe_dnn_view *from, noe_dnn_view *to, bool *done,
-                              noe_error *err)
+noe_status noe_dnn_add_eltwise(noe_dnn_plan *p, const noe_dnn_eltwise *e,
+                               const noe_dnn_view *from, noe_dnn_view *to, bool *done,
+                               noe_error *err)
 {
     dnnl_eltwise_desc_t desc;
     dnnl_primitive_desc_t pd = NULL;
@@ -54,7 +56,7 @@ noe_status noe_dnn_emit_unary(noe_dnn_plan *p, const noe_fusion *f, bool *done,
     noe_dnn_view from, to;
     NOE_TRY(noe_dnn_get(p, f->operands[0], NULL, &from, err));
     noe_dnn_eltwise e = eltwise[p->g->nodes[f->anchor].op];
-    NOE_TRY(add_eltwise(p, &e, &from, &to, done, err));
+    NOE_TRY(noe_dnn_add_eltwise(p, &e, &from, &to, done, err));
     if (*done)
         noe_dnn_set_value(p, f->last, &to);
     return NOE_OK;
@@ -138,7 +140,7 @@ static noe_status emit_function(noe_dnn_plan *p, const noe_fusion *f, bool *done
             continue;
         noe_dnn_view from, to;
         NOE_TRY(noe_dnn_get(p, x, NULL, &from, err));
-        NOE_TRY(add_eltwise(p, &e, &from, &to, done, err));
+        NOE_TRY(noe_dnn_add_eltwise(p, &e, &from, &to, done, err));
         if (*done)
             noe_dnn_set_value(p, f->last, &to);
         return NOE_OK;

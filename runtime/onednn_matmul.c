@@ -7,9 +7,9 @@
  * few axes. Right operands that are weights are packed at preparation.
  *
  * gemm is scale * (A B + bias); alpha is oneDNN's output scale, and a bias, which that
- * would scale too, is multiplied by beta / alpha at preparation. What this cannot say
- * (beta on a bias known only at run time, alpha = 0, a bias that varies along the rows)
- * is declined.
+ * would scale too, is multiplied by beta / alpha at preparation. Other third operands
+ * (beta on one known only at run time, one that varies along the rows) are added by a
+ * second call. alpha = 0 is declined.
  */
 #include "runtime/onednn.h"
 #include <math.h>
@@ -102,57 +102,147 @@ static bool is_column_bias(const noe_dnn_plan *p, noe_ref r, int64_t columns)
     return n == columns && (s->rank == 0 || s->dim[s->rank - 1] == columns);
 }
 
-/* Scales and bias of gemm; false where they do not fit one call. */
+/* What is to be done for gemm: its third operand as the product's bias, or apart. */
+typedef struct gemm {
+    bool trans[2];
+    noe_ref apart; /* to be added to the product after scaling by beta; or none */
+    float beta;
+} gemm;
+
+/* False where it is not a product at all. */
 static bool read_gemm(const noe_dnn_plan *p, const noe_fusion *f, int64_t columns,
-                      noe_dnn_product *product)
+                      noe_dnn_product *product, gemm *m)
 {
     const noe_node *n = &p->g->nodes[f->anchor];
+    if (n->op != NOE_OP_GEMM)
+        return true;
     double alpha = noe_params_get(n->op, n->params, NOE_PARAM_ALPHA)->f;
-    double beta = noe_params_get(n->op, n->params, NOE_PARAM_BETA)->f;
+    m->trans[0] = noe_params_get(n->op, n->params, NOE_PARAM_TRANS_A)->i != 0;
+    m->trans[1] = noe_params_get(n->op, n->params, NOE_PARAM_TRANS_B)->i != 0;
+    m->beta = (float)noe_params_get(n->op, n->params, NOE_PARAM_BETA)->f;
     product->scale = (float)alpha;
     product->bias_scale = (float)(1 / alpha);
-    if (f->n_operands < 3 || beta == 0)
-        return product->scale != 0 && isfinite(product->scale) &&
-               isfinite(product->bias_scale);
-    product->bias = f->operands[2];
-    product->bias_scale = (float)(beta / alpha);
-    return product->scale != 0 && isfinite(product->scale) &&
-           isfinite(product->bias_scale) && is_column_bias(p, product->bias, columns) &&
-           (product->bias_scale == 1 || noe_dnn_is_weight(p, product->bias));
+    if (!isfinite(product->scale) || !isfinite(product->bias_scale))
+        return false;
+    if (f->n_operands < 3 || m->beta == 0)
+        return true;
+    product->bias_scale = (float)(m->beta / alpha);
+    bool is_bias = isfinite(product->bias_scale) &&
+                   is_column_bias(p, f->operands[2], columns) &&
+                   (product->bias_scale == 1 || noe_dnn_is_weight(p, f->operands[2]));
+    if (is_bias)
+        product->bias = f->operands[2];
+    else
+        m->apart = f->operands[2];
+    return true;
+}
+
+/* beta times the operand, in C order. */
+static noe_status get_scaled(noe_dnn_plan *p, const gemm *m, noe_dnn_view *out,
+                             bool *done, noe_error *err)
+{
+    noe_dnn_eltwise scale = {dnnl_eltwise_linear, m->beta, 0};
+    noe_dnn_view from;
+    *done = true;
+    if (noe_dnn_is_weight(p, m->apart) && m->beta != 1) {
+        float *data = NULL;
+        NOE_TRY(noe_dnn_weight_data(p, m->apart, &data, err));
+        size_t n = (size_t)noe_shape_elements(noe_dnn_shape(p, m->apart));
+        float *scaled = noe_arena_alloc(&p->scratch, (n + 1) * sizeof *scaled);
+        for (size_t i = 0; i < n; i++)
+            scaled[i] = m->beta * data[i];
+        dnnl_memory_desc_t md = noe_dnn_plain(noe_dnn_shape(p, m->apart));
+        return noe_dnn_new_weight(p, scaled, &md, &md, out, err);
+    }
+    NOE_TRY(noe_dnn_get_plain(p, m->apart, &from, err));
+    *out = from;
+    if (m->beta == 1)
+        return NOE_OK;
+    *done = false;
+    return noe_dnn_add_eltwise(p, &scale, &from, out, done, err);
+}
+
+/* Adds beta times the third operand to the product, which is node f->last's value. */
+static noe_status add_apart(noe_dnn_plan *p, const noe_fusion *f, const gemm *m,
+                            bool *done, noe_error *err)
+{
+    const noe_shape *y = &p->g->nodes[f->last].types[0].shape;
+    const noe_shape *c = noe_dnn_shape(p, m->apart);
+    noe_dnn_view product = p->values[f->last].views[0], scaled;
+    NOE_TRY(get_scaled(p, m, &scaled, done, err));
+    if (!*done)
+        return NOE_OK;
+    dnnl_dims_t dims = {1, 1};
+    for (int i = 0; i < c->rank; i++)
+        dims[2 - c->rank + i] = c->dim[i];
+    scaled.md = noe_dnn_plain_dims(2, dims);
+    product.md = noe_dnn_plain(y);
+    dnnl_binary_desc_t desc;
+    dnnl_primitive_desc_t pd = NULL;
+    *done = false;
+    if (dnnl_binary_desc_init(&desc, dnnl_binary_add, &product.md, &scaled.md,
+                              &product.md) != dnnl_success)
+        return NOE_OK;
+    NOE_TRY(noe_dnn_describe(p, &desc, NULL, &pd, err));
+    if (!pd)
+        return NOE_OK;
+    const noe_dnn_arg args[] = {
+        {DNNL_ARG_SRC_0, product}, {DNNL_ARG_SRC_1, scaled}, {DNNL_ARG_DST, product}};
+    NOE_TRY(noe_dnn_add_step(p, pd, args, 3, err));
+    *done = true;
+    return NOE_OK;
+}
+
+/* Both operands as matrices: vectors get the axis that the operator drops again. */
+static void matrix_shapes(const noe_dnn_plan *p, const noe_fusion *f, const bool *trans,
+                          noe_shape *in)
+{
+    for (int i = 0; i < 2; i++) {
+        const noe_shape *s = noe_dnn_shape(p, f->operands[i]);
+        in[i] = *s;
+        if (s->rank == 1)
+            in[i] =
+                noe_shape_make(2, (int64_t[]){i ? s->dim[0] : 1, i ? 1 : s->dim[0]});
+        if (trans[i])
+            in[i] = noe_shape_make(2, (int64_t[]){s->dim[1], s->dim[0]});
+    }
+}
+
+static noe_shape result_shape(const noe_shape *a, const noe_shape *b)
+{
+    noe_shape batch_a = noe_shape_make(a->rank - 2, a->dim);
+    noe_shape batch_b = noe_shape_make(b->rank - 2, b->dim), y;
+    bool fits = noe_shape_broadcast(&batch_a, &batch_b, &y);
+    NOE_ASSERT(fits);
+    y.dim[y.rank++] = a->dim[a->rank - 2];
+    y.dim[y.rank++] = b->dim[b->rank - 1];
+    return y;
 }
 
 noe_status noe_dnn_emit_matmul(noe_dnn_plan *p, const noe_fusion *f, bool *done,
                                noe_error *err)
 {
-    const noe_node *n = &p->g->nodes[f->anchor];
-    const noe_shape *y = &n->types[0].shape;
-    bool trans[2] = {false, false}, is_gemm = n->op == NOE_OP_GEMM;
     noe_shape in[2];
-    for (int i = 0; i < 2; i++) {
-        in[i] = *noe_dnn_shape(p, f->operands[i]);
-        if (in[i].rank < 2)
-            return NOE_OK;
-    }
+    gemm m = {.apart = NOE_REF_NONE};
     noe_dnn_product product = {.scale = 1, .bias_scale = 1, .bias = NOE_REF_NONE};
-    if (is_gemm) {
-        trans[0] = noe_params_get(n->op, n->params, NOE_PARAM_TRANS_A)->i != 0;
-        trans[1] = noe_params_get(n->op, n->params, NOE_PARAM_TRANS_B)->i != 0;
-        if (!read_gemm(p, f, y->dim[1], &product))
-            return NOE_OK;
-    }
-    for (int i = 0; i < 2; i++) {
-        if (trans[i])
-            in[i] = noe_shape_make(2, (int64_t[]){in[i].dim[1], in[i].dim[0]});
-    }
+    const noe_shape *shape = &p->g->nodes[f->anchor].types[0].shape;
+    int64_t columns = shape->rank > 0 ? shape->dim[shape->rank - 1] : 1;
+    if (!read_gemm(p, f, columns, &product, &m))
+        return NOE_OK;
+    matrix_shapes(p, f, m.trans, in);
+    noe_shape y = result_shape(&in[0], &in[1]);
+    /* What follows is along the axes of the result as it is. */
+    if (f->n_steps > 0 && (!noe_shape_eq(&y, shape) || !noe_ref_is_none(m.apart)))
+        return NOE_OK;
     noe_dnn_take_followers(f, p->g, &product);
     dims3 d;
-    merge_axes(&in[0], &in[1], y, &d);
+    merge_axes(&in[0], &in[1], &y, &d);
     product.is_plain = true;
     product.dst_md = noe_dnn_plain_dims(d.n, d.y);
-    product.src = (noe_dnn_operand){f->operands[0], matrix(d.n, d.a, trans[0]), true};
+    product.src = (noe_dnn_operand){f->operands[0], matrix(d.n, d.a, m.trans[0]), true};
     bool pack = noe_dnn_is_weight(p, f->operands[1]);
     product.weights =
-        (noe_dnn_operand){f->operands[1], matrix(d.n, d.b, trans[1]), !pack};
+        (noe_dnn_operand){f->operands[1], matrix(d.n, d.b, m.trans[1]), !pack};
     dnnl_dims_t bias_dims;
     for (int i = 0; i < d.n; i++)
         bias_dims[i] = i == d.n - 1 ? d.y[i] : 1;
@@ -165,5 +255,8 @@ noe_status noe_dnn_emit_matmul(noe_dnn_plan *p, const noe_fusion *f, bool *done,
     if (s != dnnl_success)
         return NOE_OK;
     product.op_desc = &desc;
-    return noe_dnn_add_product(p, f, &product, done, err);
+    NOE_TRY(noe_dnn_add_product(p, f, &product, done, err));
+    if (*done && !noe_ref_is_none(m.apart))
+        return add_apart(p, f, &m, done, err);
+    return NOE_OK;
 }
