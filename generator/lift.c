@@ -50,6 +50,7 @@ typedef struct slot {
     int rank;          /* axes: of the operand */
     int axis_slot;     /* bounds of slices: slot of the axis, else -1 */
     bool is_patterned; /* shape of a constant other than zeros and ones */
+    int n_uses[2];     /* on the left, on the right */
     form forms[MAX_FORMS];
     int n_forms;
 } slot;
@@ -121,6 +122,8 @@ static int add_slot(lifter *l, const noe_pair_node *node, int k, int axis_slot)
 
 static void collect_slots(lifter *l)
 {
+    bool left[NOE_PAIR_MAX_NODES];
+    noe_pair_mark_left(l->pair, left);
     for (int i = 0; i < l->pair->n_nodes; i++) {
         const noe_pair_node *node = &l->pair->nodes[i];
         if (node->is_var)
@@ -130,6 +133,7 @@ static void collect_slots(lifter *l)
         for (int k = 0; k < info->n_params; k++) {
             int s = add_slot(l, node, k, axis_slot);
             l->slot_of[i][k] = s;
+            l->slots[s].n_uses[!left[i]]++;
             if (info->params[k] == NOE_PARAM_AXIS)
                 axis_slot = s;
         }
@@ -213,6 +217,29 @@ static void add_offset_forms(const lifter *l, slot *s)
     }
 }
 
+/* Sizes in a rule are worth nothing unless they are 1. */
+static bool is_useless_literal(const slot *s)
+{
+    if (is_bound(s->param))
+        return s->value.i != 0;
+    if (s->param != NOE_PARAM_SHAPE)
+        return false;
+    for (int i = 0; i < s->value.n; i++) {
+        if (s->value.list[i] != 1)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a parameter variable would say more than the value: if it ties two uses
+ * together. A lone one only has the values that make the types fit. Axes and the shapes
+ * of ones and zeros are another matter: there the others are as good. */
+static bool is_worth_a_variable(const slot *s)
+{
+    return s->n_uses[0] + s->n_uses[1] > 1 || is_axis(s->param) ||
+           s->param == NOE_PARAM_SHAPE;
+}
+
 static void collect_forms(lifter *l)
 {
     for (int i = 0; i < l->n_slots; i++) {
@@ -221,7 +248,10 @@ static void collect_forms(lifter *l)
          * what it should be comes first. */
         if (s->is_patterned)
             add_shape_forms(l, s);
-        add_form(s, (form){.kind = FORM_VARIABLE});
+        if (!is_worth_a_variable(s) && !is_useless_literal(s))
+            add_form(s, (form){.kind = FORM_LITERAL});
+        if (is_worth_a_variable(s))
+            add_form(s, (form){.kind = FORM_VARIABLE});
         if (is_bound(s->param))
             add_bound_forms(l, s);
         if (s->param == NOE_PARAM_SHAPE && !s->is_patterned)
@@ -230,7 +260,10 @@ static void collect_forms(lifter *l)
             add_offset_forms(l, s);
         if (is_axis(s->param))
             add_form(s, (form){.kind = FORM_FROM_END});
-        add_form(s, (form){.kind = FORM_LITERAL});
+        if (!is_worth_a_variable(s))
+            add_form(s, (form){.kind = FORM_VARIABLE});
+        if (is_worth_a_variable(s) || is_useless_literal(s))
+            add_form(s, (form){.kind = FORM_LITERAL});
     }
 }
 
@@ -552,31 +585,37 @@ static bool try_variant(const lifter *l, int condition, int n_tries, noe_rule *r
     return noe_rule_survives(rule, &base, param, l->seed, n_tries);
 }
 
+/* The literal form, or the last where it was dropped. */
+static int literal_form(const slot *s)
+{
+    for (int f = 0; f < s->n_forms; f++) {
+        if (s->forms[f].kind == FORM_LITERAL)
+            return f;
+    }
+    return s->n_forms - 1;
+}
+
+static int variable_form(const slot *s)
+{
+    for (int f = 0; f < s->n_forms; f++) {
+        if (s->forms[f].kind == FORM_VARIABLE)
+            return f;
+    }
+    return 0;
+}
+
 static void choose_literals(lifter *l)
 {
     for (int i = 0; i < l->n_slots; i++)
-        l->choice[i] = l->slots[i].n_forms - 1;
-}
-
-/* Sizes in a rule are worth nothing unless they are 1. */
-static bool is_useless_literal(const slot *s)
-{
-    if (is_bound(s->param))
-        return s->value.i != 0;
-    if (s->param != NOE_PARAM_SHAPE)
-        return false;
-    for (int i = 0; i < s->value.n; i++) {
-        if (s->value.list[i] != 1)
-            return true;
-    }
-    return false;
+        l->choice[i] = literal_form(&l->slots[i]);
 }
 
 static void drop_useless_literals(lifter *l)
 {
     for (int i = 0; i < l->n_slots; i++) {
         slot *s = &l->slots[i];
-        if (s->n_forms > 1 && is_useless_literal(s))
+        bool is_last = s->forms[s->n_forms - 1].kind == FORM_LITERAL;
+        if (s->n_forms > 1 && is_last && is_useless_literal(s))
             s->n_forms--;
     }
 }
@@ -599,7 +638,8 @@ static bool form_survives(lifter *l, int i, int f, noe_rule *rule)
     choose_literals(l);
     l->choice[i] = f;
     if (l->slots[i].forms[f].kind == FORM_OFFSET) /* its slot must be a variable */
-        l->choice[l->slots[i].forms[f].other] = 0;
+        l->choice[l->slots[i].forms[f].other] =
+            variable_form(&l->slots[l->slots[i].forms[f].other]);
     if (try_variant(l, CONDITION_LITERAL, FORM_TRIES, rule))
         return true;
     for (int k = 0; k < l->n_slots; k++) {
@@ -622,7 +662,8 @@ static void filter_forms(lifter *l, noe_rule *rule)
         slot kept = l->slots[i];
         kept.n_forms = 0;
         for (int f = 0; f < l->slots[i].n_forms; f++) {
-            if (f == l->slots[i].n_forms - 1 || form_survives(l, i, f, rule))
+            if (l->slots[i].forms[f].kind == FORM_LITERAL ||
+                form_survives(l, i, f, rule))
                 kept.forms[kept.n_forms++] = l->slots[i].forms[f];
         }
         l->slots[i] = kept;

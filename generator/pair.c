@@ -210,6 +210,11 @@ void noe_pair_variables(const noe_pair *pair, uint32_t vars[2])
     }
 }
 
+void noe_pair_mark_left(const noe_pair *pair, bool *mark)
+{
+    mark_below(pair, pair->lhs, mark);
+}
+
 void noe_pair_count_leaves(const noe_pair *pair, uint32_t n_constants[2],
                            uint32_t n_uses[2])
 {

@@ -59,6 +59,9 @@ bool noe_pair_holds(const noe_pair *pair, uint64_t seed, int n_rounds);
 /* Variables of the left and of the right side, a bit each. */
 void noe_pair_variables(const noe_pair *pair, uint32_t vars[2]);
 
+/* Marks the nodes of the left side; mark has NOE_PAIR_MAX_NODES entries. */
+void noe_pair_mark_left(const noe_pair *pair, bool *mark);
+
 /* Leaves of the left and of the right side: constants, and uses of variables. */
 void noe_pair_count_leaves(const noe_pair *pair, uint32_t n_constants[2],
                            uint32_t n_uses[2]);
