@@ -135,6 +135,18 @@ static void refuse(noe_pool *pool, const noe_usable_rule *u, const noe_instance 
     free(match);
 }
 
+/* A left side of constants only is f32 whatever happens. */
+static bool has_variable(const noe_usable_rule *u)
+{
+    bool has = false;
+    for (int i = 0; i < u->rule.n_nodes; i++) {
+        const noe_pattern_node *n = &u->rule.nodes[i];
+        for (int k = 0; (u->lhs_ops >> i & 1) && k < n->n_inputs; k++)
+            has = has || u->rule.nodes[n->inputs[k]].is_var;
+    }
+    return has;
+}
+
 static bool needs_a_weight(const noe_usable_rule *u)
 {
     bool needs = false;
@@ -155,7 +167,8 @@ static int try_rule(const noe_usable_rule *u)
             noe_buf_printf(&where, "%s at ", u->text);
             noe_instance_print(&where, &u->rule, inst);
             apply_and_compare(pool, u, inst, where.text);
-            refuse(pool, u, inst, LEAVES_F64, where.text);
+            if (has_variable(u))
+                refuse(pool, u, inst, LEAVES_F64, where.text);
             if (needs_a_weight(u))
                 refuse(pool, u, inst, LEAVES_NO_WEIGHTS, where.text);
             n++;
