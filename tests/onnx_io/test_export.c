@@ -430,7 +430,7 @@ static noe_graph *graph_for(const noe_onnx_model *m, const noe_op_instance *op)
     noe_ref in[NOE_MAX_INPUTS], out;
     for (int i = 0; i < op->n_in; i++) {
         uint32_t leaf = 0; /* inputs were imported in their order */
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "x%d", i);
         while (strcmp(noe_pool_leaf(g->pool, leaf)->name, name) != 0)
             leaf++;
