@@ -2,7 +2,7 @@
 #include "optimizer/trial.h"
 
 /* Rounds of A B B A; a large network takes a quarter of a second each. */
-#define MAX_ROUNDS 40
+#define MAX_ROUNDS 24
 
 noe_status noe_trial_run(noe_backend *backend, const noe_cut *cut, noe_trial *trial,
                          noe_error *err)
