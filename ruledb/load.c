@@ -46,6 +46,7 @@ static noe_status read_candidate(noe_sql *q, noe_candidate *c, noe_error *err)
     c->level = get_int(q, 6);
     c->shapes = noe_sql_get_text(q, 7);
     c->field = noe_sql_get_text(q, 8);
+    c->run = noe_sql_get_int(q, 9);
     return noe_sql_check(q, err);
 }
 

@@ -55,7 +55,7 @@ NOE_NODISCARD noe_status noe_ruledb_finish_run(noe_ruledb *db, int64_t run_id,
  * proves; the later ones are then COVERED. A text that exists already is left alone
  * (*is_new 0). */
 typedef struct noe_candidate {
-    int64_t id;          /* out, in callbacks */
+    int64_t id, run;     /* out, in callbacks; a group is identified by run and group */
     const char *text;    /* canonical rule text */
     const char *rule_id; /* its content id */
     const char *source;  /* the enumerated pair with concrete shapes, for provenance */

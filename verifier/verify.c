@@ -112,7 +112,7 @@ void noe_check_clear(noe_check *c)
 /* Candidates of a database */
 
 typedef struct candidate {
-    int64_t id, group;
+    int64_t id, run, group;
     int level;
     char *text;
 } candidate;
@@ -130,7 +130,7 @@ typedef struct batch {
 static noe_status collect(void *ctx, const noe_candidate *c, noe_error *err)
 {
     batch *b = ctx;
-    candidate copy = {c->id, c->group, c->level, noe_strdup(c->text)};
+    candidate copy = {c->id, c->run, c->group, c->level, noe_strdup(c->text)};
     (void)err;
     NOE_PUSH(b->list, b->n, b->cap, copy);
     return NOE_OK;
@@ -265,7 +265,8 @@ static noe_status judge_all(batch *b, noe_error *err)
     NOE_TRY(noe_ruledb_begin(b->db, err));
     while (i < b->n && !noe_cancelled(b->env)) {
         int64_t end = i + 1;
-        while (end < b->n && b->list[end].group == b->list[i].group)
+        while (end < b->n && b->list[end].run == b->list[i].run &&
+               b->list[end].group == b->list[i].group)
             end++;
         NOE_TRY(judge_group(b, i, end, err));
         i = end;

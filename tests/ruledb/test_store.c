@@ -104,6 +104,7 @@ static noe_status collect_candidate(void *ctx, const noe_candidate *c, noe_error
     if (got->fail_after && got->n == got->fail_after)
         return noe_fail(e, NOE_ERR_CANCELLED, "enough");
     got->n++;
+    ck_assert_int_eq(c->run, f.generate_run);
     noe_buf_printf(&got->text, "%lld.%d.%d %s [%s|%s|%s]\n", (long long)c->group,
                    c->generality, c->level, c->text, c->source, c->shapes, c->field);
     return NOE_OK;
