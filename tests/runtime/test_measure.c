@@ -150,6 +150,7 @@ START_TEST(test_measure_passes_errors_on)
         if (a.fail_at)
             noe_assert_fails(noe_measure_executor(&a.base, &m, &err), NOE_ERR_BACKEND,
                              err, "failed");
+        noe_measure_close(&backend);
         b.fail_at = at < 14 ? at : 14;
         a.fail_at = 0;
         noe_assert_fails(noe_time_pair(&a.base, &b.base, 0, &pair, &err),
@@ -227,6 +228,7 @@ START_TEST(test_measure_can_be_cancelled)
                      "interrupted");
     noe_assert_fails(noe_time_pair(&a.base, &b.base, 0, &pair, &err), NOE_ERR_CANCELLED,
                      err, "interrupted");
+    noe_measure_close(&backend);
 }
 END_TEST
 
