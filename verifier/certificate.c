@@ -471,6 +471,9 @@ static bool holds_at(const noe_rule *axiom, noe_instance *scratch, int spatial)
         for (int k = 0; k < n; k++)
             v->list[k] = fill;
     }
+    /* Where the condition does not hold, the step says nothing. */
+    if (!noe_rule_holds(axiom, &scratch->binding))
+        return true;
     return noe_instance_check(axiom, scratch, false) &&
            !noe_field_sample(axiom, scratch, 1, 0, 0).found;
 }

@@ -68,7 +68,7 @@ static float draw(input_kind kind, noe_rng *rng)
 
 /* What one run showed. */
 typedef struct outcome {
-    bool same_bits, all_finite, same_places;
+    bool same_bits, all_finite, same_places, any_finite;
     double error;
 } outcome;
 
@@ -77,6 +77,7 @@ static bool equal_bits(float a, float b)
     return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0;
 }
 
+/* An output without elements is finite. */
 static void compare(const noe_tensor_f32 *left, const noe_tensor_f32 *right, outcome *o)
 {
     int64_t n = noe_shape_elements(&left->shape);
@@ -88,9 +89,11 @@ static void compare(const noe_tensor_f32 *left, const noe_tensor_f32 *right, out
             o->same_places &= equal_bits(a, b);
             continue;
         }
+        o->any_finite = true;
         scale = fmax(scale, fmax(fabs((double)a), fabs((double)b)));
         worst = fmax(worst, fabs((double)a - (double)b));
     }
+    o->any_finite |= n == 0;
     if (worst > 0)
         o->error = fmax(o->error, worst / scale);
 }
@@ -161,6 +164,7 @@ static void lower(noe_numeric_class *class, noe_numeric_class to)
 
 static void judge(input_kind kind, const outcome *o, noe_numeric *numeric)
 {
+    numeric->is_defined |= inputs[kind].usual && o->any_finite;
     if (inputs[kind].usual)
         numeric->max_error = fmax(numeric->max_error, o->error);
     if (o->same_bits)

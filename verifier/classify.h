@@ -10,6 +10,7 @@
 
 typedef struct noe_numeric {
     noe_numeric_class class;
+    bool is_defined;  /* somewhere on ordinary inputs both sides are finite */
     double max_error; /* largest difference relative to the output's largest magnitude,
                          on ordinary inputs */
 } noe_numeric;

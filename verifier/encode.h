@@ -70,9 +70,10 @@ Z3_ast noe_encode_node(const noe_encoder *e, noe_scope *scope, uint16_t node);
 Z3_ast noe_encode_term(const noe_encoder *e, noe_scope *scope, uint16_t term);
 /* The condition, true if there is none. */
 Z3_ast noe_encode_where(const noe_encoder *e, noe_scope *scope);
-/* What follows from node and everything below it being well-typed. */
+/* What follows from node and everything below it being well-typed; is_left: it is part
+ * of the left side, whose parameters are stored ones. */
 void noe_encode_typing(const noe_encoder *e, noe_scope *scope, uint16_t node,
-                       void (*emit)(void *ctx, Z3_ast fact), void *ctx);
+                       bool is_left, void (*emit)(void *ctx, Z3_ast fact), void *ctx);
 Z3_ast noe_encode_shape_of(const noe_encoder *e, Z3_ast tensor);
 
 /* Quantified formulas of an axiom, one for each side that can be a pattern: the pattern

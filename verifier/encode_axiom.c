@@ -325,6 +325,54 @@ static void matmul_laws(law *l)
                                        eq(l, rank(l, t), longer))))));
 }
 
+/* Sizes of a slice of step 1, of stored or unstored bounds that are not negative. */
+static void slice_law(law *l)
+{
+    Z3_ast p[NOE_MAX_PARAMS], in[NOE_RULE_MAX_INPUTS];
+    Z3_context z3 = l->e->z3;
+    Z3_ast t = general_term(l, NOE_OP_SLICE, p, in), whole = dim(l, in[0], p[0]);
+    Z3_ast end = Z3_mk_ite(z3, Z3_mk_le(z3, p[2], whole), p[2], whole);
+    Z3_ast length[2] = {end, p[1]};
+    Z3_ast premises[4] = {
+        eq(l, p[3], num(l, 1)),
+        Z3_mk_ge(z3, p[1], num(l, 0)),
+        Z3_mk_ge(z3, p[2], num(l, 0)),
+        Z3_mk_le(z3, p[1], end),
+    };
+    emit_law(l, shape(l, t),
+             implies(l, Z3_mk_and(z3, 4, premises),
+                     eq(l, dim(l, t, p[0]), Z3_mk_sub(z3, 2, length))));
+}
+
+/* Sizes are positive here: what a law says of empty axes does not matter, because all
+ * tensors concerned are empty then. A product is 1 only if all factors are, and one of
+ * the factors only if all others are 1. */
+static void product_laws(law *l)
+{
+    Z3_context z3 = l->e->z3;
+    Z3_ast s = bind(l, l->e->list), j = bind(l, l->e->number);
+    Z3_ast prod = fn(l, NOE_FN_PROD, s, NULL), len = fn(l, NOE_FN_LEN, s, NULL);
+    Z3_ast at = fn(l, NOE_FN_AT, s, j), last = fn(l, NOE_FN_AT, s, num(l, -1));
+    Z3_ast both[2] = {len, num(l, -1)};
+    Z3_ast in_range[2] = {Z3_mk_le(z3, Z3_mk_unary_minus(z3, len), j),
+                          Z3_mk_lt(z3, j, len)};
+    Z3_ast other[2] = {
+        Z3_mk_not(z3, eq(l, j, num(l, -1))),
+        Z3_mk_not(z3, eq(l, j, Z3_mk_add(z3, 2, both))),
+    };
+    Z3_ast small[2] = {
+        eq(l, prod, num(l, 1)),
+        and2(l, eq(l, prod, last), Z3_mk_and(z3, 2, other)),
+    };
+    Z3_ast triggers[2] = {prod, at};
+    Z3_pattern pattern = Z3_mk_pattern(z3, 2, triggers);
+    Z3_ast body =
+        implies(l, and2(l, Z3_mk_and(z3, 2, in_range), Z3_mk_or(z3, 2, small)),
+                eq(l, at, num(l, 1)));
+    l->emit(l->ctx, Z3_mk_forall_const(z3, 0, l->n, l->bound, 1, &pattern, body));
+    l->n = 0;
+}
+
 static void reduce_laws(law *l)
 {
     static const noe_op ops[] = {NOE_OP_REDUCE_SUM, NOE_OP_REDUCE_MEAN};
@@ -333,6 +381,11 @@ static void reduce_laws(law *l)
         Z3_ast t = general_term(l, ops[i], p, in);
         emit_law(l, shape(l, t),
                  implies(l, eq(l, p[1], num(l, 1)), eq(l, rank(l, t), rank(l, in[0]))));
+        t = general_term(l, ops[i], p, in);
+        Z3_ast left[2] = {rank(l, in[0]), fn(l, NOE_FN_LEN, p[0], NULL)};
+        emit_law(l, shape(l, t),
+                 implies(l, eq(l, p[1], num(l, 0)),
+                         eq(l, rank(l, t), Z3_mk_sub(l->e->z3, 2, left))));
     }
 }
 
@@ -459,6 +512,8 @@ void noe_encode_theory(const noe_encoder *e, void (*emit)(void *ctx, Z3_ast law_
     axis_laws(&l);
     channel_laws(&l);
     matmul_laws(&l);
+    slice_law(&l);
+    product_laws(&l);
     reduce_laws(&l);
     broadcast_laws(&l);
     length_laws(&l);
@@ -542,22 +597,37 @@ static void emit_stored(const typing *t, const noe_pattern_node *p)
         if (term && term->kind == NOE_TERM_PVAR &&
             noe_param_kind_of(info->params[i]) <= NOE_KIND_AXIS)
             t->emit(t->ctx, Z3_mk_ge(z3, t->scope->pvar[term->var], num(&l, 0)));
+        if (term && term->kind == NOE_TERM_PVAR &&
+            info->params[i] == NOE_PARAM_KEEPDIMS)
+            t->emit(t->ctx, Z3_mk_le(z3, t->scope->pvar[term->var], num(&l, 1)));
+        if (term && term->kind == NOE_TERM_PVAR && info->params[i] == NOE_PARAM_STEP)
+            t->emit(t->ctx, Z3_mk_ge(z3, t->scope->pvar[term->var], num(&l, 1)));
     }
 }
 
-static void emit_bounds(const typing *t, uint16_t node)
+/* Bounds that are bound on the left are stored ones: they lie within the axis. */
+static void emit_bounds(const typing *t, uint16_t node, Z3_ast operand)
 {
+    static const int64_t start_at = 1, end_at = 2; /* in the row of slice */
+    Z3_context z3 = t->e->z3;
+    const noe_pattern_node *p = &t->scope->rule->nodes[node];
+    const noe_term *terms = t->scope->rule->terms;
+    Z3_ast axis = param_of(t, node, NOE_PARAM_AXIS);
     Z3_ast start = param_of(t, node, NOE_PARAM_START);
     Z3_ast end = param_of(t, node, NOE_PARAM_END);
-    const noe_pattern_node *p = &t->scope->rule->nodes[node];
-    if (p->op == NOE_OP_SLICE && start && end &&
-        t->scope->rule->terms[p->params[1]].kind == NOE_TERM_PVAR &&
-        t->scope->rule->terms[p->params[2]].kind == NOE_TERM_PVAR)
-        t->emit(t->ctx, Z3_mk_le(t->e->z3, start, end));
+    law l = {.e = t->e};
+    if (p->op != NOE_OP_SLICE || !axis || !end)
+        return;
+    if (terms[p->params[end_at]].kind == NOE_TERM_PVAR)
+        t->emit(t->ctx, Z3_mk_le(z3, end, dim(&l, operand, axis)));
+    if (start && terms[p->params[end_at]].kind == NOE_TERM_PVAR &&
+        (terms[p->params[start_at]].kind == NOE_TERM_PVAR ||
+         terms[p->params[start_at]].kind == NOE_TERM_INT))
+        t->emit(t->ctx, Z3_mk_le(z3, start, end));
 }
 
 void noe_encode_typing(const noe_encoder *e, noe_scope *scope, uint16_t node,
-                       void (*emit)(void *ctx, Z3_ast fact), void *ctx)
+                       bool is_left, void (*emit)(void *ctx, Z3_ast fact), void *ctx)
 {
     const noe_pattern_node *p = &scope->rule->nodes[node];
     typing t = {e, scope, emit, ctx};
@@ -565,10 +635,11 @@ void noe_encode_typing(const noe_encoder *e, noe_scope *scope, uint16_t node,
     if (p->is_var)
         return;
     for (int i = 0; i < p->n_inputs; i++) {
-        noe_encode_typing(e, scope, p->inputs[i], emit, ctx);
+        noe_encode_typing(e, scope, p->inputs[i], is_left, emit, ctx);
         in[i] = noe_encode_node(e, scope, p->inputs[i]);
     }
     emit_operands(&t, node, in);
     emit_stored(&t, p);
-    emit_bounds(&t, node);
+    if (is_left && p->n_inputs > 0)
+        emit_bounds(&t, node, in[0]);
 }

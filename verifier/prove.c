@@ -129,8 +129,8 @@ static void assert_context(noe_prover *p, noe_scope *scope)
         Z3_ast right =
             noe_encode_shape_of(&p->e, noe_encode_node(&p->e, scope, rule->rhs[i]));
         assert_formula(p, Z3_mk_eq(p->e.z3, left, right));
-        noe_encode_typing(&p->e, scope, rule->lhs[i], assert_formula, p);
-        noe_encode_typing(&p->e, scope, rule->rhs[i], assert_formula, p);
+        noe_encode_typing(&p->e, scope, rule->lhs[i], true, assert_formula, p);
+        noe_encode_typing(&p->e, scope, rule->rhs[i], false, assert_formula, p);
     }
 }
 
