@@ -26,13 +26,13 @@ static const noe_option options[] = {
      "image), or operators separated by commas",
      1},
     {"level", 'n', NOE_OPTION_INT, &level, 1, NOE_MAX_LEVEL, "<n>",
-     "operators of the larger side (default 3)", 1},
+     "operators of the larger side", 1},
     {"dry-run", 0, NOE_OPTION_FLAG, &dry_run, 0, 0, NULL,
      "print the candidates instead of storing them", 1},
     {"seed", 0, NOE_OPTION_INT, &seed, 0, 9007199254740992.0, "<n>",
-     "of the sampled points (default 1)", 0},
+     "of the sampled points", 0},
     {"samples", 0, NOE_OPTION_INT, &samples, 0, NOE_MAX_SAMPLES, "<n>",
-     "sampled points; 0: what each space asks for (default)", 0},
+     "sampled points; 0: what each space asks for", 0},
     {"stats", 0, NOE_OPTION_FLAG, &show_stats, 0, 0, NULL,
      "print counters, a line each: name value unit", 0},
     {"list-ops", 0, NOE_OPTION_FLAG, &list_ops, 0, 0, NULL,
@@ -102,13 +102,10 @@ static void print_candidates(const noe_generated *g)
 }
 
 static noe_status store(const noe_generated *g, const noe_generate_options *o,
-                        const noe_env *env, noe_error *err)
+                        const noe_env *env, noe_ruledb *db, noe_error *err)
 {
-    noe_ruledb *db;
     int n_new = 0;
-    NOE_TRY(noe_ruledb_open(db_path, NOE_RULEDB_CREATE, &db, err));
     noe_status status = noe_generated_store(g, o, env, db, &n_new, err);
-    noe_ruledb_close(db);
     if (status == NOE_OK)
         printf("%d candidates in %d groups, %d new, in %s (seed %lld)\n", n_new,
                g->n_groups, n_new, db_path, (long long)env->seed);
@@ -121,13 +118,21 @@ static noe_status run(const noe_env *env, noe_error *err)
         return noe_fail(err, NOE_ERR_ARG, "--db <file> or --dry-run is needed");
     noe_generate_options o = {ops, (int)level, (int)samples};
     noe_generated g;
-    NOE_TRY(noe_generate(&o, env, &g, err));
+    noe_ruledb *db = NULL;
+    /* Opened first: minutes of work are not lost to a path that cannot be written. */
+    if (db_path && !dry_run)
+        NOE_TRY(noe_ruledb_open(db_path, NOE_RULEDB_CREATE, &db, err));
+    noe_status status = noe_generate(&o, env, &g, err);
     noe_env_end_progress(env);
-    noe_status status = NOE_OK;
+    if (status != NOE_OK) {
+        noe_ruledb_close(db);
+        return status;
+    }
     if (dry_run)
         print_candidates(&g);
-    else if (db_path)
-        status = store(&g, &o, env, err);
+    else if (db)
+        status = store(&g, &o, env, db, err);
+    noe_ruledb_close(db);
     if (status == NOE_OK && show_stats) {
         noe_buf b = {0};
         noe_generated_print_stats(&b, &g);

@@ -14,8 +14,9 @@
 
 #include "core/base/mem.h"
 
-#define HELP_COLUMNS 79
-#define TEXT_COLUMN  28 /* where the explanation of an option starts */
+#define HELP_COLUMNS    79
+#define MAX_SHOWN_LIMIT 1e9
+#define TEXT_COLUMN     28 /* where the explanation of an option starts */
 
 const char noe_version[] = NOE_VERSION;
 
@@ -60,10 +61,11 @@ static int has_range(const noe_option *o)
     return o->min < o->max;
 }
 
-/* "(default 3; 1..10)" behind the explanation. */
+/* "(default 3; 1..10)" behind the explanation. Upper limits that only keep numbers sane
+ * are not worth the room. */
 static void add_default(noe_buf *b, const noe_option *o)
 {
-    int ranged = has_range(o);
+    int ranged = has_range(o) && o->max < MAX_SHOWN_LIMIT;
     switch (o->kind) {
     case NOE_OPTION_INT:
         noe_buf_printf(b, " (default %lld", (long long)*(const int64_t *)o->target);

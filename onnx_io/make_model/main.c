@@ -11,8 +11,7 @@
 static int64_t seed = 1;
 
 static const noe_option options[] = {
-    {"seed", 0, NOE_OPTION_INT, &seed, 0, 9e15, "<n>",
-     "seed of the weights (default 1)", 1},
+    {"seed", 0, NOE_OPTION_INT, &seed, 0, 9e15, "<n>", "seed of the weights", 1},
 };
 
 static const noe_program program = {
