@@ -85,7 +85,7 @@ const char *noe_get_data(noe_getting *g, size_t slot, noe_ref *r, const noe_shap
     if (!noe_get_has(g, slot))
         return noe_get_why(g, "input %zu is missing", slot);
     const noe_onnx_value *v = &g->m->values[g->node->in[slot]];
-    if (v->type.dtype != NOE_F32)
+    if (v->type.dtype != NOE_F32 && !g->only_type)
         return noe_get_why(g, "input %zu has element type %s", slot,
                            noe_dtype_name(v->type.dtype));
     if (!noe_shape_is_static(&v->type.shape))
@@ -170,8 +170,10 @@ void noe_get_done(noe_getting *g, uint32_t port, noe_op op, noe_ref r)
     if (n->out[port] == NOE_NO_VALUE)
         return;
     noe_onnx_value *v = &g->m->values[n->out[port]];
-    v->ref = r;
     v->type = *noe_graph_type(g->m->graph, r);
+    if (g->only_type)
+        return;
+    v->ref = r;
     noe_graph_set_origin(g->m->graph, r.node, g->index + 1);
     noe_graph_set_name(g->m->graph, r.node, v->name);
 }

@@ -130,20 +130,32 @@ static void import_opaque(noe_onnx_model *m, uint32_t k)
     noe_arena_release(&m->scratch, mark);
 }
 
+/* Operators of the algebra on other element types are opaque, but their output types
+ * follow as ever. The core nodes made for that stay unused. */
+static void type_opaque(noe_onnx_model *m, noe_getting *g)
+{
+    noe_onnx_node *n = g->node;
+    if (n->proto->n_output == 0 || n->out[0] == NOE_NO_VALUE ||
+        !noe_onnx_is_standard(n->proto->domain) || is_function(m, n->proto))
+        return;
+    m->values[n->out[0]].ints = noe_onnx_eval_ints(m, n);
+    noe_onnx_type_outputs(m, n);
+    noe_onnx_split_ints(m, n);
+    g->only_type = true;
+    if (!noe_shape_is_static(&m->values[n->out[0]].type.shape))
+        (void)get(g);
+}
+
 static void import_node(noe_onnx_model *m, uint32_t k)
 {
     noe_getting g = {.m = m, .node = &m->nodes[k], .index = k};
     const char *why = get(&g);
     if (!why)
         return;
+    type_opaque(m, &g);
     g.node->why = why;
     g.node->kind = NOE_NODE_OPAQUE;
     g.node->op = NOE_OP_OPAQUE;
-    if (g.node->proto->n_output > 0 && g.node->out[0] != NOE_NO_VALUE &&
-        noe_onnx_is_standard(g.node->proto->domain) && !is_function(m, g.node->proto)) {
-        m->values[g.node->out[0]].ints = noe_onnx_eval_ints(m, g.node);
-        noe_onnx_type_outputs(m, g.node);
-    }
     import_opaque(m, k);
 }
 

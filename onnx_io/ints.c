@@ -375,6 +375,47 @@ static const noe_onnx_ints *eval_range(const evaluation *e)
     return out;
 }
 
+/* Size of part k of a vector of x elements; false if it is not known. */
+static bool part_size(const evaluation *e, int64_t x, size_t k, int64_t *size)
+{
+    const noe_onnx_ints *sizes = operand(e, 1);
+    const Onnx__AttributeProto *a = noe_onnx_attr(e->node->proto, "split");
+    size_t n = e->node->proto->n_output;
+    if (sizes || a) {
+        int64_t given = sizes ? sizes->n : (int64_t)a->n_ints;
+        if (given != (int64_t)n || (sizes && !sizes->known[k]))
+            return false;
+        *size = sizes ? sizes->v[k] : a->ints[k];
+        return true;
+    }
+    *size = x / (int64_t)n;
+    return !has_input(e, 1) && x % (int64_t)n == 0;
+}
+
+void noe_onnx_split_ints(noe_onnx_model *m, const noe_onnx_node *n)
+{
+    evaluation e = {m, n};
+    const noe_onnx_ints *x = operand(&e, 0);
+    if (strcmp(n->proto->op_type, "Split") != 0 || !x || x->rank != 1)
+        return;
+    int64_t size, at_element = 0;
+    for (size_t k = 0; k < n->proto->n_output; k++, at_element += size) {
+        if (!part_size(&e, x->n, k, &size) || size < 0 || size > x->n - at_element)
+            return;
+        if (n->out[k] == NOE_NO_VALUE)
+            continue;
+        noe_onnx_ints *part = make(&e, 1, size);
+        for (int64_t i = 0; i < size; i++) {
+            part->v[i] = x->v[at_element + i];
+            part->known[i] = x->known[at_element + i];
+        }
+        noe_onnx_value *v = &m->values[n->out[k]];
+        v->ints = part;
+        v->type =
+            (noe_type){m->values[n->in[0]].type.dtype, {.rank = 1, .dim = {size}}};
+    }
+}
+
 static const struct {
     const char *op_type;
     evaluator *fn;

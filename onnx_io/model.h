@@ -167,6 +167,8 @@ NOE_NODISCARD noe_status noe_onnx_import(noe_onnx_model *m, noe_error *err);
 
 /* ints.c: what a node of shape arithmetic computes; NULL if unknown. */
 const noe_onnx_ints *noe_onnx_eval_ints(noe_onnx_model *m, const noe_onnx_node *n);
+/* The same for Split, which has several outputs: sets what is known of them. */
+void noe_onnx_split_ints(noe_onnx_model *m, const noe_onnx_node *n);
 noe_onnx_ints *noe_onnx_ints_new(noe_arena *a, int rank, int64_t n);
 
 /* Attributes, NULL or the default where absent. */

@@ -97,14 +97,6 @@ static bool has_same_type(const char *op_type)
     return false;
 }
 
-static const noe_type *input_type(const noe_onnx_model *m, const noe_onnx_node *n,
-                                  size_t i)
-{
-    if (i >= n->proto->n_input || n->in[i] == NOE_NO_VALUE)
-        return NULL;
-    return &m->values[n->in[i]].type;
-}
-
 /* Takes what is known of `type` into the declared type of output 0. */
 static void improve(noe_onnx_model *m, const noe_onnx_node *n, const noe_type *type)
 {
@@ -115,12 +107,11 @@ static void improve(noe_onnx_model *m, const noe_onnx_node *n, const noe_type *t
         out->shape = type->shape;
 }
 
-static bool broadcast_all(const noe_onnx_model *m, const noe_onnx_node *n,
-                          noe_shape *shape)
+static bool broadcast_all(noe_onnx_model *m, const noe_onnx_node *n, noe_shape *shape)
 {
     *shape = (noe_shape){0};
     for (size_t i = 0; i < n->proto->n_input; i++) {
-        const noe_type *type = input_type(m, n, i);
+        const noe_type *type = noe_typing_input(&(noe_typing){m, n}, i);
         if (!type || !noe_shape_is_static(&type->shape) ||
             !noe_shape_broadcast(shape, &type->shape, shape))
             return false;
@@ -132,7 +123,8 @@ static void type_broadcast(noe_onnx_model *m, const noe_onnx_node *n, int dtype_
 {
     noe_type type = {.dtype = NOE_BOOL};
     if (dtype_from != BOOLEAN) {
-        const noe_type *from = input_type(m, n, (size_t)dtype_from);
+        const noe_type *from =
+            noe_typing_input(&(noe_typing){m, n}, (size_t)dtype_from);
         type.dtype = from ? from->dtype : NOE_UNKNOWN;
     }
     if (!broadcast_all(m, n, &type.shape))
@@ -140,23 +132,14 @@ static void type_broadcast(noe_onnx_model *m, const noe_onnx_node *n, int dtype_
     improve(m, n, &type);
 }
 
-static void type_cast(noe_onnx_model *m, const noe_onnx_node *n)
-{
-    const noe_type *from = input_type(m, n, 0);
-    noe_type type = {.shape.rank = NOE_RANK_UNKNOWN};
-    type.dtype = noe_dtype_from_onnx((int32_t)noe_onnx_attr_int(n->proto, "to", 0));
-    if (from)
-        type.shape = from->shape;
-    improve(m, n, &type);
-}
-
 static void type_by_name(noe_onnx_model *m, const noe_onnx_node *n)
 {
     const char *op_type = n->proto->op_type;
-    const noe_type *first = input_type(m, n, 0);
-    if (strcmp(op_type, "Cast") == 0)
-        type_cast(m, n);
-    else if (has_same_type(op_type) && first)
+    const noe_type *first = noe_typing_input(&(noe_typing){m, n}, 0);
+    noe_type type;
+    if (noe_onnx_type_by_rule(&(noe_typing){m, n}, &type))
+        improve(m, n, &type);
+    if (has_same_type(op_type) && first)
         improve(m, n, first);
     for (size_t i = 0; i < COUNT(broadcasts); i++) {
         if (strcmp(broadcasts[i].op_type, op_type) == 0)
@@ -166,10 +149,10 @@ static void type_by_name(noe_onnx_model *m, const noe_onnx_node *n)
 
 /* Element type of known integers: Shape and Size make int64, the others keep that of
  * their first input. */
-static noe_dtype ints_dtype(const noe_onnx_model *m, const noe_onnx_node *n)
+static noe_dtype ints_dtype(noe_onnx_model *m, const noe_onnx_node *n)
 {
     const char *op_type = n->proto->op_type;
-    const noe_type *first = input_type(m, n, 0);
+    const noe_type *first = noe_typing_input(&(noe_typing){m, n}, 0);
     if (strcmp(op_type, "Shape") == 0 || strcmp(op_type, "Size") == 0)
         return NOE_I64;
     return first ? first->dtype : NOE_UNKNOWN;

@@ -10,4 +10,15 @@
 /* Improves the types of n's outputs where they follow from its inputs. */
 void noe_onnx_type_outputs(noe_onnx_model *m, const noe_onnx_node *n);
 
+/* typing_rules.c: what the type of an output is computed from. */
+typedef struct noe_typing {
+    noe_onnx_model *m;
+    const noe_onnx_node *node;
+} noe_typing;
+
+/* Type of output 0 by the rule of the operator; false where there is none, or where it
+ * needs what is not known. A shape of unknown rank is left out. */
+bool noe_onnx_type_by_rule(const noe_typing *t, noe_type *out);
+const noe_type *noe_typing_input(const noe_typing *t, size_t i);
+
 #endif

@@ -34,4 +34,6 @@ check --tool "$1/write_back {in} {out}" "$models"/blazeface_back_256.onnx \
 check --tool "$1/write_back {in} {out}" --random-weights "$models"/light_*.onnx
 check --tool "$1/write_back {in} {out} x:1,3,48,320" --shape x:1,3,48,320 \
   "$models"/ppocrv4_rec.onnx
+check --tool "$1/write_back {in} {out} attention_mask:1,7" --shape attention_mask:1,7 \
+  --shape input_ids:1,7 --shape token_type_ids:1,7 "$models"/tfbert_qa.onnx
 exit $status
