@@ -73,16 +73,18 @@ static noe_status check_params(noe_op op, const noe_params *params, noe_error *e
     return NOE_OK;
 }
 
+/* The limit holds for the product of the dimensions other than 0 as well: strides and
+ * counts are such products, and no model has a use for more. */
 static noe_status check_size(const noe_shape *s, noe_error *err)
 {
+    int64_t product = 1;
     for (int i = 0; i < s->rank; i++) {
-        if (s->dim[i] > NOE_MAX_ELEMENTS)
-            return noe_fail(err, NOE_ERR_SHAPE, "dimension %lld is beyond the limit",
-                            (long long)s->dim[i]);
+        int64_t dim = s->dim[i] ? s->dim[i] : 1;
+        if (dim > NOE_MAX_ELEMENTS / product)
+            return noe_fail(err, NOE_ERR_SHAPE, "more than %lld elements",
+                            (long long)NOE_MAX_ELEMENTS);
+        product *= dim;
     }
-    if (noe_shape_elements(s) < 0)
-        return noe_fail(err, NOE_ERR_SHAPE, "more than %lld elements",
-                        (long long)NOE_MAX_ELEMENTS);
     return NOE_OK;
 }
 

@@ -285,6 +285,7 @@ static noe_status pool(const noe_shape_query *q, const int64_t *dilations,
     NOE_TRY(want_list(q, NOE_PARAM_STRIDES, n, 1));
     NOE_TRY(want_list(q, NOE_PARAM_PADS, 2 * n, 0));
     const noe_value *pads = param(q, NOE_PARAM_PADS);
+    int64_t volume = 1; /* of the window, most of which may be padding */
     *out = *x;
     for (int i = 0; i < n; i++) {
         window win = {.kernel = param(q, NOE_PARAM_KERNEL_SHAPE)->list[i],
@@ -292,6 +293,7 @@ static noe_status pool(const noe_shape_query *q, const int64_t *dilations,
                       .dilation = dilations ? dilations[i] : 1,
                       .begin = pads->list[i],
                       .end = pads->list[n + i]};
+        NOE_TRY(multiply(q, volume, win.kernel, &volume));
         NOE_TRY(want_covered(q, i, x->dim[2 + i], &win));
         NOE_TRY(slide(q, i, x->dim[2 + i], &win, &out->dim[2 + i]));
     }

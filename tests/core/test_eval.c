@@ -327,6 +327,107 @@ START_TEST(test_values_by_hand)
 }
 END_TEST
 
+/* Random variations of the cases: whatever is well-typed is evaluated within its bounds
+ * (sanitizers watch) and fills its output. Hostile numbers are among the parameters. */
+#define N_RANDOM   500
+#define SMALL_SIZE 600 /* elements of a tensor that is evaluated */
+
+static int64_t random_number(noe_rng *rng)
+{
+    static const int64_t odd[] = {-1,        7,         1000,      1 << 20,
+                                  INT64_MAX, INT64_MIN, (1 << 30), NOE_MAX_ELEMENTS};
+    if (noe_rng_below(rng, 10) == 0)
+        return odd[noe_rng_below(rng, sizeof odd / sizeof *odd)];
+    return noe_rng_range(rng, 0, 4);
+}
+
+static void vary_value(noe_value *v, noe_rng *rng)
+{
+    if (v->kind == NOE_KIND_FLOAT)
+        v->f = noe_rng_normal(rng);
+    else if (v->kind == NOE_KIND_INT || v->kind == NOE_KIND_AXIS)
+        v->i = random_number(rng);
+    else if (v->n > 0 && noe_rng_below(rng, 8))
+        v->list[noe_rng_below(rng, (uint64_t)v->n)] = random_number(rng);
+    else if (v->n < NOE_MAX_LIST)
+        v->list[v->n++] = random_number(rng);
+}
+
+/* One dimension, one rank or one parameter. Batches and channels of all inputs are
+ * often changed together, so that something remains well-typed. */
+static void vary(noe_op_instance *o, noe_rng *rng)
+{
+    int k = o->n_in ? (int)noe_rng_below(rng, (uint64_t)o->n_in) : 0;
+    noe_shape *s = &o->in[k].shape;
+    if (o->params.n > 0 && noe_rng_below(rng, 2)) {
+        vary_value(&o->params.v[noe_rng_below(rng, (uint64_t)o->params.n)], rng);
+    } else if (noe_rng_below(rng, 20) == 0) {
+        s->rank = (int)noe_rng_below(rng, NOE_MAX_RANK + 1);
+        for (int i = 0; i < s->rank; i++)
+            s->dim[i] = noe_rng_range(rng, 1, 3);
+    } else if (s->rank > 0) {
+        int64_t from = s->dim[noe_rng_below(rng, (uint64_t)s->rank)];
+        int64_t to = noe_rng_below(rng, 20) ? noe_rng_range(rng, 0, 6) : 1 << 20;
+        bool everywhere = noe_rng_below(rng, 2);
+        for (int j = 0; j < o->n_in; j++) {
+            for (int i = 0; i < o->in[j].shape.rank; i++) {
+                if ((everywhere || j == k) && o->in[j].shape.dim[i] == from)
+                    o->in[j].shape.dim[i] = to;
+            }
+        }
+    }
+}
+
+static void random_instance(noe_op op, noe_rng *rng, noe_op_instance *o)
+{
+    int first = 0, n = 0;
+    for (int i = noe_n_op_cases; i-- > 0;) {
+        if (noe_op_cases[i].op == op) {
+            first = i;
+            n++;
+        }
+    }
+    noe_op_case_parse(&noe_op_cases[first + (int)noe_rng_below(rng, (uint64_t)n)], o);
+    for (uint64_t i = noe_rng_below(rng, 4); i > 0; i--)
+        vary(o, rng);
+}
+
+static bool is_small(const noe_op_instance *o)
+{
+    for (int k = 0; k < o->n_in; k++) {
+        if (noe_shape_elements(&o->in[k].shape) > SMALL_SIZE)
+            return false;
+    }
+    return noe_shape_elements(&o->out.shape) <= SMALL_SIZE;
+}
+
+START_TEST(test_random_instances_stay_in_bounds)
+{
+    noe_op_instance o;
+    noe_rng rng = noe_rng_split(SEED, "instances", (uint64_t)_i);
+    int n_evaluated = 0;
+    for (int i = 0; i < N_RANDOM; i++) {
+        random_instance((noe_op)_i, &rng, &o);
+        if (noe_params_normalize(o.op, &o.params, o.in, o.n_in, NULL) != NOE_OK ||
+            noe_op_infer(o.op, &o.params, o.in, o.n_in, &o.out, NULL) != NOE_OK ||
+            !is_small(&o))
+            continue;
+        random_positive(&o, &rng);
+        evaluate(&o);
+        n_evaluated++;
+        size_t n = elements(&o.out);
+        for (size_t k = 0; k < n + GUARD; k++)
+            ck_assert_msg((d.fe[k].u == fe_guard.u) == (k >= n) &&
+                              (isnan(d.f64[k]) == (k >= n) || o.op == NOE_OP_GEMM ||
+                               o.op == NOE_OP_BATCH_NORMALIZATION),
+                          "%s: instance %d, element %zu of %zu, seed %d",
+                          noe_op_get(o.op)->name, i, k, n, SEED);
+    }
+    ck_assert_msg(n_evaluated > N_RANDOM / 10, "%s: %d instances",
+                  noe_op_get((noe_op)_i)->name, n_evaluated);
+}
+END_TEST
+
 /* A large product takes the tiled path; it must agree with the definition of a sum. */
 START_TEST(test_tiles_and_blocks_cover_everything)
 {
@@ -424,6 +525,7 @@ Suite *suite_eval(void)
     tcase_add_loop_test(tc, test_every_operator_has_a_case, 0, NOE_OP_COUNT);
     tcase_add_loop_test(tc, test_values_by_hand, 0,
                         (int)(sizeof values / sizeof *values));
+    tcase_add_loop_test(tc, test_random_instances_stay_in_bounds, 0, NOE_OP_COUNT);
     tcase_add_test(tc, test_tiles_and_blocks_cover_everything);
     tcase_add_test(tc, test_weights_are_rounded_once);
     tcase_add_test(tc, test_weights_that_cannot_be_computed);
