@@ -10,6 +10,7 @@
 #include "runtime/runtime.h"
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define N_ESTIMATES 7
 
@@ -188,9 +189,18 @@ static int compare_doubles(const void *a, const void *b)
 static void print_rows(const noe_backend *b, row *rows, size_t n)
 {
     printf("# Times of ResNet-50's operators\n\n");
-    printf("Backend: %s; clock: %s. Median of %d estimates, each the smallest batch of "
-           "the protocol; spread: (largest - smallest) / median of the estimates.\n\n",
-           b->description, rows[0].clock, N_ESTIMATES);
+    double load[1] = {0};
+    int known = getloadavg(load, 1);
+    printf("Written by `noe_bench_ops`. Backend: %s; clock: %s; load of the machine at "
+           "the "
+           "end: %.1f on %ld processors.\n\n",
+           b->description, rows[0].clock, known == 1 ? load[0] : 0,
+           sysconf(_SC_NPROCESSORS_ONLN));
+    printf(
+        "Median of %d estimates, interleaved, each the smallest batch of the protocol; "
+        "spread: (largest - smallest) / median of the estimates; disturbance: the "
+        "largest of the estimates (runtime.h).\n\n",
+        N_ESTIMATES);
     printf("| operator | us | spread %% | GFLOP/s | calls | batches | disturbance |\n"
            "|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < n; i++) {
