@@ -22,21 +22,23 @@ typedef struct noe_match {
     uint32_t image[NOE_RULE_MAX_NODES]; /* graph node of each left-side pattern node */
 } noe_match;
 
-/* All ways in which the left side matches with its first root at `node` (roots beyond the
- * first are sought among all nodes of their operator). Calls fn for each; fn returns
- * false to stop. Deterministic order. Returns the number of matches seen. */
+/* All ways in which the left side matches with its first root at `node` (roots beyond
+ * the first are sought among all nodes of their operator). Calls fn for each; fn
+ * returns false to stop. Deterministic order. Returns the number of matches seen. */
 typedef bool noe_match_fn(void *ctx, const noe_match *match);
 int noe_rule_match(const noe_rule *rule, const noe_graph *g, uint32_t node,
                    noe_match_fn *fn, void *ctx);
 
 /* Adds the right side to g (append-only) and returns the refs of its roots. Fails with
- * NOE_ERR_SHAPE where requirement 5 does not hold; g then only has unused nodes more. */
+ * NOE_ERR_SHAPE where requirement 5 does not hold; g then only has unused nodes more.
+ */
 NOE_NODISCARD noe_status noe_rule_instantiate(const noe_rule *rule, noe_graph *g,
                                               const noe_match *match, noe_ref *roots,
                                               noe_error *err);
 
 /* A new graph: g with match replaced by the right side, dead nodes dropped, names and
- * origins of untouched nodes kept, the name of a replaced root given to its replacement. */
+ * origins of untouched nodes kept, the name of a replaced root given to its
+ * replacement. */
 NOE_NODISCARD noe_status noe_rule_apply(const noe_rule *rule, const noe_graph *g,
                                         const noe_match *match, noe_graph **out,
                                         noe_error *err);

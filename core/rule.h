@@ -45,7 +45,7 @@ typedef enum noe_term_kind {
     NOE_TERM_LIST,      /* [t, ...]: kids, each a number */
     NOE_TERM_CAT,       /* t ++ t: lists */
     NOE_TERM_REP,       /* rep(t, n): list of n times t */
-    NOE_TERM_AT,    /* at(list, i); i may be a list of places */
+    NOE_TERM_AT,        /* at(list, i); i may be a list of places */
     NOE_TERM_LEN,       /* len(list) */
     NOE_TERM_PROD,      /* prod(list) */
     NOE_TERM_SUM,       /* sum(list) */
