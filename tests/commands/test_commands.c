@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the programs say, and with which exit code, compared with the files in golden/.
+ * NOE_UPDATE_GOLDEN=1 rewrites those; then read the diff.
+ */
+#include "core/base/file.h"
+#include "core/base/mem.h"
+#include "tests/support/support.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_GOLDEN_BYTES 100000
+
+/* Shell commands, run in an empty folder with the programs in PATH. */
+typedef struct command_case {
+    const char *name; /* of the golden file */
+    const char *line; /* its exit code is recorded */
+    const char *before, *after;
+} command_case;
+
+/* What every program must answer. */
+#define PROGRAM(NAME)                                                       \
+    {NAME "-help", "noether-" NAME " --help", "", ""},                      \
+        {NAME "-help-short", "noether-" NAME " -h", "", ""},                \
+        {NAME "-version", "noether-" NAME " --version", "", ""},            \
+    {                                                                       \
+        NAME "-unknown-option", "noether-" NAME " --frobnicate 3", "", "ls" \
+    }
+
+static const command_case cases[] = {
+    PROGRAM("generate"),
+    PROGRAM("make-model"),
+    PROGRAM("optimize"),
+    PROGRAM("rules"),
+    PROGRAM("verify"),
+    {"generate-list-ops", "noether-generate --list-ops", "", ""},
+    {"generate-bad-ops", "noether-generate --dry-run --ops add,frobnicate", "", "ls"},
+    {"generate-no-database", "noether-generate", "", "ls"},
+    {"generate-no-folder", "noether-generate --db nowhere/rules.db", "", "ls"},
+    {"make-model-unknown", "noether-make-model vgg1000 out.onnx", "", "ls"},
+    {"make-model-no-folder", "noether-make-model squeezenet nowhere/x.onnx", "", "ls"},
+    {"optimize-no-operand", "noether-optimize", "", "ls"},
+    {"optimize-no-output", "noether-optimize in.onnx", ": >in.onnx", "ls"},
+    {"optimize-no-model", "noether-optimize nowhere.onnx -o out.onnx", "", "ls"},
+    {"optimize-bad-model", "noether-optimize in.onnx -o out.onnx",
+     "echo this is no model >in.onnx", "ls"},
+    {"optimize-empty-model", "noether-optimize in.onnx -o out.onnx", ": >in.onnx",
+     "ls"},
+    {"optimize-bad-budget", "noether-optimize in.onnx -o out.onnx --budget -7", "",
+     "ls"},
+    {"optimize-bad-alpha", "noether-optimize in.onnx -o out.onnx --alpha many", "",
+     "ls"},
+    {"optimize-bad-shape",
+     "noether-optimize in.onnx -o out.onnx --input-shape frobnicate",
+     "noether-make-model squeezenet in.onnx", "ls"},
+    {"optimize-no-rules", "noether-optimize in.onnx -o out.onnx --rules nowhere.db",
+     "noether-make-model squeezenet in.onnx", "ls"},
+    {"rules-no-database", "noether-rules nowhere.db stats", "", "ls"},
+    {"rules-no-command", "noether-rules x.db", "", "ls"},
+    {"rules-bad-command", "noether-rules x.db frobnicate", "", "ls"},
+    {"verify-nothing", "noether-verify", "", "ls"},
+    {"verify-bad-rule", "noether-verify --rule 'relu(?a => ?a'", "", "ls"},
+    {"verify-wrong-rule", "noether-verify --rule 'relu(?a) => ?a' | head -n 1", "",
+     "ls"},
+    {"verify-no-database", "noether-verify --db nowhere.db", "", "ls"},
+    {"verify-no-sqlite", "noether-verify --db x.db", "echo no database >x.db",
+     "cat x.db"},
+};
+
+static char folder[200];
+
+static void make_folder(void)
+{
+    noe_tmp_make(folder, sizeof folder);
+}
+
+static void remove_folder(void)
+{
+    noe_tmp_remove(folder);
+}
+
+static char *run_case(const command_case *c)
+{
+    noe_buf script = {0};
+    char *output;
+    noe_buf_printf(&script,
+                   "cd '%s' && PATH='%s':\"$PATH\" && export PATH\n"
+                   "%s\n%s\necho \"exit $?\"\n%s\n",
+                   folder, NOE_BIN_DIR, c->before, c->line, c->after);
+    noe_run_command(script.text, &output);
+    noe_buf_clear(&script);
+    return output;
+}
+
+static void check_golden(const char *name, const char *got)
+{
+    char path[500];
+    char *want;
+    size_t len;
+    noe_error err;
+    snprintf(path, sizeof path, "%s/tests/commands/golden/%s.txt", NOE_SOURCE_DIR,
+             name);
+    if (getenv("NOE_UPDATE_GOLDEN"))
+        noe_assert_ok(noe_file_write(path, got, strlen(got), &err), err);
+    noe_assert_ok(noe_file_read(path, MAX_GOLDEN_BYTES, &want, &len, &err), err);
+    ck_assert_msg(strcmp(got, want) == 0, "%s differs; got:\n%s\nwant:\n%s", path, got,
+                  want);
+    free(want);
+}
+
+START_TEST(test_command_output)
+{
+    char *got = run_case(&cases[_i]);
+    check_golden(cases[_i].name, got);
+    free(got);
+}
+END_TEST
+
+/* Terminals are 80 columns wide; the last column makes some of them wrap. */
+START_TEST(test_command_lines_fit)
+{
+    char *got = run_case(&cases[_i]);
+    bool is_help = noe_contains(cases[_i].name, "-help");
+    for (const char *line = got; is_help && *line;) {
+        size_t len = strcspn(line, "\n");
+        ck_assert_msg(len <= 79, "%s: %zu columns: %.*s", cases[_i].name, len, (int)len,
+                      line);
+        line += len + (line[len] == '\n');
+    }
+    free(got);
+}
+END_TEST
+
+Suite *suite_commands(void);
+
+Suite *suite_commands(void)
+{
+    Suite *suite = suite_create("commands.commands");
+    TCase *tc = tcase_create("golden");
+    int n_cases = (int)(sizeof cases / sizeof *cases);
+    int n_common = 5 * 4; /* the PROGRAM rows */
+    tcase_add_checked_fixture(tc, make_folder, remove_folder);
+    tcase_set_timeout(tc, 60);
+    tcase_add_loop_test(tc, test_command_output, 0, n_cases);
+    tcase_add_loop_test(tc, test_command_lines_fit, 0, n_common);
+    suite_add_tcase(suite, tc);
+    return suite;
+}
