@@ -298,16 +298,41 @@ static noe_op composite_of(const noe_rule *rule)
     return rule->nodes[rule->rhs[0]].op;
 }
 
+static bool is_interior(const noe_rule *rule, const noe_match *match, uint16_t i)
+{
+    return match->image[i] != UINT32_MAX && !rule->nodes[i].is_var;
+}
+
+/* Uses of a graph node by the nodes of the form, each counted once although a form may
+ * say it in several places. */
+static uint32_t uses_inside(const walk *w, const noe_rule *rule, const noe_match *match,
+                            uint32_t node)
+{
+    uint32_t uses = 0;
+    for (uint16_t i = 0; i < rule->n_nodes; i++) {
+        bool is_first = is_interior(rule, match, i);
+        for (uint16_t k = 0; k < i && is_first; k++)
+            is_first =
+                !is_interior(rule, match, k) || match->image[k] != match->image[i];
+        if (!is_first)
+            continue;
+        const noe_ref *in = noe_graph_inputs(w->g, match->image[i]);
+        for (uint32_t k = 0; k < w->g->nodes[match->image[i]].n_inputs; k++)
+            uses += in[k].node == node;
+    }
+    return uses;
+}
+
 /* Interior nodes that are computed at run time have no use but in this form. */
 static bool interior_is_private(const walk *w, const noe_rule *rule,
                                 const noe_match *match)
 {
     for (uint16_t i = 0; i < rule->n_nodes; i++) {
         uint32_t node = match->image[i];
-        if (node == UINT32_MAX || rule->nodes[i].is_var ||
-            node == match->root[0].node || w->g->nodes[node].is_weight)
+        if (!is_interior(rule, match, i) || node == match->root[0].node ||
+            w->g->nodes[node].is_weight)
             continue;
-        if (w->uses[node] != 1)
+        if (w->uses[node] != uses_inside(w, rule, match, node))
             return false;
     }
     return true;
