@@ -299,12 +299,48 @@ static void channel_laws(law *l)
                   eq(l, dim(l, t, one), dim(l, in[1], zero))));
     t = general_term(l, NOE_OP_CONV, p, in);
     emit_law(l, t, eq(l, rank(l, in[1]), rank(l, in[0])));
+    /* one input channel a group: as many groups as channels */
+    t = general_term(l, NOE_OP_CONV, p, in);
+    emit_law(
+        l, t,
+        implies(l, eq(l, dim(l, in[1], one), one), eq(l, p[3], dim(l, in[0], one))));
     for (int i = 0; i < 2; i++) {
         t = general_term(l, pools[i], p, in);
         emit_law(l, shape(l, t),
                  and2(l, eq(l, dim(l, t, zero), dim(l, in[0], zero)),
                       eq(l, dim(l, t, one), dim(l, in[0], one))));
     }
+}
+
+/* Sizes are not negative, axes count from either end, padding adds. */
+static void size_laws(law *l)
+{
+    Z3_ast p[NOE_MAX_PARAMS], in[NOE_RULE_MAX_INPUTS];
+    Z3_context z3 = l->e->z3;
+    Z3_ast a = bind(l, l->e->tensor), j = bind(l, l->e->number), zero = num(l, 0);
+    emit_law(l, dim(l, a, j), Z3_mk_ge(z3, dim(l, a, j), zero));
+    a = bind(l, l->e->tensor), j = bind(l, l->e->number);
+    Z3_ast forward[2] = {j, rank(l, a)};
+    Z3_ast valid = and2(l, Z3_mk_lt(z3, j, zero),
+                        Z3_mk_ge(z3, j, Z3_mk_unary_minus(z3, rank(l, a))));
+    emit_law(
+        l, dim(l, a, j),
+        implies(l, valid, eq(l, dim(l, a, j), dim(l, a, Z3_mk_add(z3, 2, forward)))));
+    Z3_ast t = general_term(l, NOE_OP_PAD, p, in);
+    j = bind(l, l->e->number);
+    Z3_ast behind[2] = {j, rank(l, in[0])};
+    Z3_ast before = fn(l, NOE_FN_AT, p[0], j);
+    Z3_ast after = fn(l, NOE_FN_AT, p[0], Z3_mk_add(z3, 2, behind));
+    Z3_ast sum[3] = {dim(l, in[0], j), before, after};
+    Z3_ast not_negative =
+        and2(l, Z3_mk_ge(z3, before, zero), Z3_mk_ge(z3, after, zero));
+    emit_law(
+        l, dim(l, t, j),
+        implies(l, and2(l, Z3_mk_ge(z3, j, zero), Z3_mk_lt(z3, j, rank(l, in[0]))),
+                and2(l, not_negative, eq(l, dim(l, t, j), Z3_mk_add(z3, 3, sum)))));
+    t = general_term(l, NOE_OP_PAD, p, in);
+    Z3_ast both[2] = {rank(l, in[0]), rank(l, in[0])};
+    emit_law(l, t, eq(l, fn(l, NOE_FN_LEN, p[0], NULL), Z3_mk_add(z3, 2, both)));
 }
 
 static void matmul_laws(law *l)
@@ -511,6 +547,7 @@ void noe_encode_theory(const noe_encoder *e, void (*emit)(void *ctx, Z3_ast law_
         rank_law(&l, keep_rank[i]);
     axis_laws(&l);
     channel_laws(&l);
+    size_laws(&l);
     matmul_laws(&l);
     slice_law(&l);
     product_laws(&l);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 static const char *db_path, *smt2_path, *rule_text;
-static int64_t rlimit = 200000, seed = 1, n_instances = 48;
+static int64_t rlimit = 40000, seed = 1, n_instances = 48;
 static int self_check, stats;
 
 static const noe_option options[] = {

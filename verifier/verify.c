@@ -86,10 +86,15 @@ static void check_stages(noe_verifier *v, const noe_rule *rule, noe_check *c)
         decide(c, NOE_VERDICT_UNKNOWN, "z3", noe_buf_text(&c->proof.reason));
         return;
     }
-    decide(c, NOE_VERDICT_PROVED, "z3", "");
-    noe_buf_printf(&c->reason, "%d axiom instances", c->proof.n_steps);
     c->numeric =
         noe_rule_classify(rule, c->field.instances, c->field.n_instances, c->seed);
+    if (!c->numeric.is_defined) {
+        decide(c, NOE_VERDICT_UNKNOWN, "field",
+               "the sides are nowhere both defined: true of nothing");
+        return;
+    }
+    decide(c, NOE_VERDICT_PROVED, "z3", "");
+    noe_buf_printf(&c->reason, "%d axiom instances", c->proof.n_steps);
 }
 
 void noe_verifier_check(noe_verifier *v, const noe_rule *rule, noe_check *c)

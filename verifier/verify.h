@@ -20,7 +20,7 @@ typedef struct noe_verifier_config {
 #define NOE_VERIFIER_DEFAULTS                          \
     (noe_verifier_config)                              \
     {                                                  \
-        .rlimit = 200000, .seed = 1, .n_instances = 48 \
+        .rlimit = 40000, .seed = 1, .n_instances = 48 \
     }
 
 /* What was found out about one rule. */
