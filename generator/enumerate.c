@@ -274,6 +274,18 @@ static void derive_cuts(const noe_universe *u, const noe_enode *e, noe_gen_value
 
 /* Adding e-nodes */
 
+static bool is_weight_term(const noe_universe *u, const noe_enode *e)
+{
+    return u->values[e->a].is_weight &&
+           (is_unary(u, e->move) || u->values[e->b].is_weight);
+}
+
+static void count_operator(noe_enode *e, noe_op op)
+{
+    e->n_runtime++;
+    e->n_heavy = (uint8_t)(e->n_heavy + noe_op_has(op, NOE_TRAIT_HEAVY));
+}
+
 static void describe(const builder *b, noe_enode *e, uint64_t occurs,
                      const uint32_t *support, int n_support)
 {
@@ -288,11 +300,12 @@ static void describe(const builder *b, noe_enode *e, uint64_t occurs,
     }
     e->n_vars = (uint8_t)count_occurs(occurs);
     e->is_canonical = is_canonical(u->space, occurs);
-    e->n_heavy = noe_op_has(m->op, NOE_TRAIT_HEAVY);
+    if (!is_weight_term(u, e))
+        count_operator(e, m->op);
     for (int i = 0; i < n_support; i++) {
         const noe_enode *made = &u->enodes[u->classes[support[i]].first - 1];
-        e->n_heavy = (uint8_t)(e->n_heavy + noe_op_has(u->space->moves[made->move].op,
-                                                       NOE_TRAIT_HEAVY));
+        if (!u->values[support[i]].is_weight)
+            count_operator(e, u->space->moves[made->move].op);
     }
 }
 
@@ -360,14 +373,12 @@ static void add_value(builder *b, const term *t, const noe_fe *data,
 {
     noe_universe *u = b->u;
     uint32_t id = u->n_values;
-    bool binary = !is_unary(u, t->e.move);
     noe_gen_value v = {.print = print,
                        .instance = t->instance == NOE_NO_OPERAND ? id : t->instance,
                        .occurs = t->occurs,
                        .shape = (uint16_t)t->shape,
                        .level = (uint8_t)b->level};
-    v.is_weight =
-        u->values[t->e.a].is_weight && (!binary || u->values[t->e.b].is_weight);
+    v.is_weight = is_weight_term(u, &t->e);
     v.data = noe_arena_memdup(
         &u->arena, data, (size_t)u->n_samples * u->n_elements[t->shape] * sizeof *data);
     v.is_closed = u->classes[id].fixed != NOE_FIXED_NONE;

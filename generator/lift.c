@@ -20,7 +20,7 @@
 #include <stdlib.h>
 
 #define MAX_SLOTS     16
-#define MAX_FORMS     10
+#define MAX_FORMS     14
 #define PER_CONDITION 3  /* variants kept without a condition; one less with one */
 #define MAX_TRIALS    64 /* variants looked at of one condition */
 #define FORM_TRIES    24 /* variations of an instance */
@@ -146,25 +146,28 @@ static void add_form(slot *s, form f)
         s->forms[s->n_forms++] = f;
 }
 
-static void add_bound_forms(const lifter *l, slot *s)
+/* Dimensions that a number may be: on the given axis only, or on the others. */
+static void add_dims(const lifter *l, slot *s, int axis, bool on_axis)
 {
     const noe_pair *pair = l->pair;
-    int64_t n = s->value.i;
-    if (n == 0)
-        return;
     for (int v = 0; v < pair->n_vars; v++) {
         const noe_shape *x = &pair->vars[v].shape;
         for (int i = 0; i < x->rank; i++) {
-            if (x->dim[i] == n)
+            if (x->dim[i] == s->value.i && (i == axis) == on_axis)
                 add_form(s, (form){.kind = FORM_DIM, .var = v, .axis = i});
         }
     }
+}
+
+static void add_sums(const lifter *l, slot *s, int axis, bool on_axis)
+{
+    const noe_pair *pair = l->pair;
     for (int v = 0; v < pair->n_vars; v++) {
         const noe_shape *x = &pair->vars[v].shape;
         for (int w = v + 1; w < pair->n_vars; w++) {
             const noe_shape *y = &pair->vars[w].shape;
             for (int i = 0; i < x->rank && i < y->rank; i++) {
-                if (x->dim[i] + y->dim[i] == n)
+                if (x->dim[i] + y->dim[i] == s->value.i && (i == axis) == on_axis)
                     add_form(s, (form){.kind = FORM_SUM,
                                        .var = v,
                                        .axis = i,
@@ -173,6 +176,26 @@ static void add_bound_forms(const lifter *l, slot *s)
             }
         }
     }
+}
+
+/* Bounds of slices: where a concat on the same axis has its border, then other axes. */
+static void add_bound_forms(const lifter *l, slot *s)
+{
+    if (s->value.i == 0)
+        return;
+    int axis = (int)l->slots[s->axis_slot].value.i;
+    add_dims(l, s, axis, true);
+    add_sums(l, s, axis, true);
+    add_dims(l, s, axis, false);
+    add_sums(l, s, axis, false);
+}
+
+/* A group for each channel. */
+static void add_group_forms(const lifter *l, slot *s)
+{
+    const int channels = 1;
+    if (s->value.i > 1)
+        add_dims(l, s, channels, true);
 }
 
 /* Whether some size of a shape is a dimension of a variable. */
@@ -202,10 +225,12 @@ static void add_shape_forms(const lifter *l, slot *s)
                      (form){.kind = x->rank == s->value.n ? FORM_SHAPE : FORM_WITH_ONES,
                             .var = v});
     }
-    if (is_explained(l, s)) {
-        add_form(s, (form){.kind = FORM_DIMS_END});
-        add_form(s, (form){.kind = FORM_DIMS});
-    }
+    if (!is_explained(l, s))
+        return;
+    /* Matrices may have axes in front, images behind. */
+    bool is_matrix = s->value.n <= 2;
+    add_form(s, (form){.kind = is_matrix ? FORM_DIMS_END : FORM_DIMS});
+    add_form(s, (form){.kind = is_matrix ? FORM_DIMS : FORM_DIMS_END});
 }
 
 static void add_offset_forms(const lifter *l, slot *s)
@@ -222,6 +247,8 @@ static bool is_useless_literal(const slot *s)
 {
     if (is_bound(s->param))
         return s->value.i != 0;
+    if (s->param == NOE_PARAM_GROUP)
+        return s->value.i > 1;
     if (s->param != NOE_PARAM_SHAPE)
         return false;
     for (int i = 0; i < s->value.n; i++) {
@@ -254,6 +281,8 @@ static void collect_forms(lifter *l)
             add_form(s, (form){.kind = FORM_VARIABLE});
         if (is_bound(s->param))
             add_bound_forms(l, s);
+        if (s->param == NOE_PARAM_GROUP)
+            add_group_forms(l, s);
         if (s->param == NOE_PARAM_SHAPE && !s->is_patterned)
             add_shape_forms(l, s);
         if (s->param == NOE_PARAM_PADS)
@@ -670,12 +699,16 @@ static void filter_forms(lifter *l, noe_rule *rule)
     }
 }
 
-static bool is_oriented(const noe_rule *rule)
+/* The costlier side is the left one; then the larger; then the first in the alphabet.
+ */
+static bool is_oriented(const noe_rule *rule, int gain)
 {
     noe_rule back = noe_rule_reversed(rule);
     bool forth_ok = noe_rule_is_directed(rule), back_ok = noe_rule_is_directed(&back);
-    if (!forth_ok || !back_ok)
+    if (!forth_ok || !back_ok || rule->n_roots > 1)
         return forth_ok;
+    if (gain)
+        return gain > 0;
     int left = noe_rule_count_ops(rule, false), right = noe_rule_count_ops(rule, true);
     if (left != right)
         return left > right;
@@ -688,13 +721,16 @@ static bool is_oriented(const noe_rule *rule)
     return smaller;
 }
 
-/* Keeps the variant in the orientation in which it can be used, or in the one that has
- * more operators on the left. false if it can be used in none, or is there already. */
+/* Keeps the variant in the orientation in which it can be used, or in the better one.
+ * false if it can be used in none, or is there already. */
 static bool keep_variant(lifter *l, const noe_rule *rule)
 {
     noe_rule *r = noe_malloc(sizeof *r);
     *r = *rule;
-    if (!is_oriented(r))
+    bool has_weight_op;
+    int cost[2];
+    noe_pair_costs(l->pair, cost, &has_weight_op);
+    if (!is_oriented(r, cost[0] - cost[1]))
         *r = noe_rule_reversed(r);
     bool is_new = noe_rule_is_directed(r) && l->out->n < NOE_LIFT_MAX_VARIANTS;
     noe_buf text = {0};

@@ -385,34 +385,6 @@ static int compare_ordered(const void *a, const void *b)
     return y->id - x->id;
 }
 
-static int count_heavy(const noe_pair *pair, int side)
-{
-    bool mark[NOE_PAIR_MAX_NODES] = {false};
-    int n = 0, root = side ? pair->rhs[0] : pair->lhs[0];
-    mark[root] = true;
-    for (int i = root; i >= 0; i--) {
-        const noe_pair_node *node = &pair->nodes[i];
-        for (int k = 0; mark[i] && k < node->n_in; k++)
-            mark[node->in[k]] = true;
-        n += mark[i] && !node->is_var && noe_op_has(node->op, NOE_TRAIT_HEAVY);
-    }
-    return n;
-}
-
-/* Proved, but one side has fewer heavy operators and no variable twice: a search by
- * cost wants it in one step. */
-static bool is_useful(const noe_pair *pair)
-{
-    uint32_t vars[2], n_constants[2], n_uses[2];
-    noe_pair_variables(pair, vars);
-    noe_pair_count_leaves(pair, n_constants, n_uses);
-    int n_left = count_heavy(pair, 0), n_right = count_heavy(pair, 1);
-    int fewer = n_left < n_right ? 0 : 1;
-    return n_left != n_right && n_constants[0] + n_constants[1] == 0 &&
-           vars[0] == vars[1] &&
-           n_uses[fewer] == (uint32_t)__builtin_popcount(vars[fewer]);
-}
-
 static noe_status prove_all(prover *p, noe_pair *pairs, int n, noe_error *err)
 {
     ordered *order = noe_malloc(((size_t)n + 1) * sizeof *order);
@@ -426,7 +398,7 @@ static noe_status prove_all(prover *p, noe_pair *pairs, int n, noe_error *err)
             continue;
         r->is_alive = false;
         r->is_alive = !is_provable(p, order[i].id);
-        r->is_kept = r->is_alive || is_useful(&pairs[order[i].id]);
+        r->is_kept = r->is_alive || noe_pair_is_useful(&pairs[order[i].id]);
         if (!r->is_alive)
             pairs[order[i].id].kind = NOE_PAIR_DERIVED;
         p->stats->n_tried++;

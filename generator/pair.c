@@ -9,6 +9,7 @@
 #include "generator/pair.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #define GENERALIZE_ROUNDS 6
 
@@ -50,6 +51,7 @@ static int add_leaf(maker *m, uint32_t value)
 {
     const noe_space_leaf *leaf = &m->u->space->leaves[m->u->values[value].leaf];
     noe_pair_node node = {.shape = leaf->shape, .value = value};
+    node.is_weight = leaf->is_constant || leaf->is_weight;
     if (leaf->is_constant) {
         node.op = leaf->op;
         node.params = leaf->params;
@@ -71,8 +73,11 @@ static int add_enode(maker *m, const noe_enode *e, uint32_t value)
     node.params = noe_enode_params(m->u, e);
     node.shape = m->u->shapes[m->u->classes[e->value].shape];
     node.in[0] = add_value(m, e->a);
-    if (move->n_in == 2)
+    node.is_weight = m->pair->nodes[node.in[0]].is_weight;
+    if (move->n_in == 2) {
         node.in[1] = add_value(m, e->b);
+        node.is_weight = node.is_weight && m->pair->nodes[node.in[1]].is_weight;
+    }
     return add_node(m, &node);
 }
 
@@ -81,6 +86,7 @@ static int add_fixed(maker *m, uint32_t value)
 {
     const noe_gen_class *c = &m->u->classes[value];
     noe_pair_node node = {.op = c->fixed == NOE_FIXED_ONES ? NOE_OP_ONES : NOE_OP_ZEROS,
+                          .is_weight = true,
                           .shape = m->u->shapes[c->shape],
                           .value = value};
     node.params.n = 1;
@@ -213,6 +219,37 @@ void noe_pair_variables(const noe_pair *pair, uint32_t vars[2])
 void noe_pair_mark_left(const noe_pair *pair, bool *mark)
 {
     mark_below(pair, pair->lhs, mark);
+}
+
+void noe_pair_costs(const noe_pair *pair, int cost[2], bool *has_weight_op)
+{
+    bool left[NOE_PAIR_MAX_NODES];
+    mark_below(pair, pair->lhs, left);
+    cost[0] = cost[1] = 0;
+    *has_weight_op = false;
+    for (int i = 0; i < pair->n_nodes; i++) {
+        const noe_pair_node *n = &pair->nodes[i];
+        if (n->n_in == 0)
+            continue;
+        if (n->is_weight)
+            *has_weight_op = true;
+        else
+            cost[!left[i]] += noe_op_has(n->op, NOE_TRAIT_HEAVY) ? NOE_HEAVY_COST : 1;
+    }
+}
+
+bool noe_pair_is_useful(const noe_pair *pair)
+{
+    uint32_t vars[2], n_constants[2], n_uses[2];
+    int cost[2];
+    bool has_weight_op;
+    noe_pair_costs(pair, cost, &has_weight_op);
+    noe_pair_variables(pair, vars);
+    noe_pair_count_leaves(pair, n_constants, n_uses);
+    int gain = abs(cost[0] - cost[1]), cheap = cost[0] < cost[1] ? 0 : 1;
+    return gain >= (has_weight_op ? 1 : NOE_HEAVY_COST - 1) &&
+           n_constants[0] + n_constants[1] == 0 && vars[0] == vars[1] &&
+           n_uses[cheap] == (uint32_t)__builtin_popcount(vars[cheap]);
 }
 
 void noe_pair_count_leaves(const noe_pair *pair, uint32_t n_constants[2],

@@ -20,6 +20,7 @@ typedef enum noe_pair_kind {
 
 typedef struct noe_pair_node {
     bool is_var;
+    bool is_weight; /* no data goes in */
     int var;
     noe_op op;
     noe_params params;
@@ -65,6 +66,15 @@ void noe_pair_mark_left(const noe_pair *pair, bool *mark);
 /* Leaves of the left and of the right side: constants, and uses of variables. */
 void noe_pair_count_leaves(const noe_pair *pair, uint32_t n_constants[2],
                            uint32_t n_uses[2]);
+
+/* Whether a derivable pair is still worth having: no constants, the same variables on
+ * both sides, and one side is cheaper: fewer heavy operators, or operators moved from
+ * data to weights, which are computed beforehand. A search by cost wants such a step at
+ * once. */
+#define NOE_HEAVY_COST 5
+/* Operators that data goes through, heavy ones as NOE_HEAVY_COST, of each side. */
+void noe_pair_costs(const noe_pair *pair, int cost[2], bool *has_weight_op);
+bool noe_pair_is_useful(const noe_pair *pair);
 
 /* Makes the pair more general while it still holds: terms that both sides share become
  * variables, and variables that occur several times are split. */

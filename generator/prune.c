@@ -29,8 +29,8 @@
 #define EAGER_CLASS     64    /* up to here rules are tried on old e-nodes, too */
 #define RECHECK         16    /* rounds: a one-element tensor has one sign a round */
 #define NOTHING         UINT32_MAX
-#define MAX_DERIVED     200
-#define MAX_CONSTANTS   1 /* on one side of a pair, up to this level: */
+#define MAX_DERIVED     800 /* in order of level */
+#define MAX_CONSTANTS   1   /* on one side of a pair, up to this level: */
 #define CONSTANTS_LEVEL 2
 #define MAX_REPEATS     2 /* uses of variables beyond the first, both sides together */
 
@@ -581,19 +581,6 @@ static noe_status explain_level(pruner *p, int level, noe_error *err)
     return status;
 }
 
-static int n_heavy_of(const noe_universe *u, const rule *r, bool right)
-{
-    if (right && r->right == NOTHING)
-        return 0;
-    return u->enodes[right ? r->right : r->left].n_heavy;
-}
-
-/* Whether a derivable rule is still worth having: it is general and saves work. */
-static bool is_useful(const noe_universe *u, const rule *r)
-{
-    return r->key == 0 && n_heavy_of(u, r, false) != n_heavy_of(u, r, true);
-}
-
 /* Drops what the others explain, the least general and the largest first. */
 static noe_status backward_pass(pruner *p, noe_error *err)
 {
@@ -613,7 +600,7 @@ static noe_status backward_pass(pruner *p, noe_error *err)
         for (uint32_t k = 0; k < p->n_members; k++)
             apply_rules(p, p->members[k], 0);
         r->is_alive = find(p, r->left) != find(p, p->base);
-        r->is_kept = r->is_alive || is_useful(p->u, r);
+        r->is_kept = r->is_alive || noe_pair_is_useful(&r->pair);
         p->stats->n_removed += !r->is_kept;
         if (i % 64 == 0)
             noe_progress(p->u->env, "%s: backward pass, %u of %u", p->u->space->name, i,
@@ -638,38 +625,42 @@ static void emit_rules(pruner *p)
     }
 }
 
-static bool has_equal_variables(const noe_pair *pair)
+static int cost_of(const noe_enode *e)
 {
-    uint32_t vars[2];
-    noe_pair_variables(pair, vars);
-    return vars[0] == vars[1];
+    return (NOE_HEAVY_COST - 1) * e->n_heavy + e->n_runtime;
 }
 
-/* Explained classes in which a general e-node has more heavy operators than another one
- * over the same variables: a rewrite that a search by cost wants in one step. */
+/* The cheapest e-node of e's class that has the same variables as often. */
+static uint32_t find_cheaper(const noe_universe *u, uint32_t e)
+{
+    const noe_enode *x = &u->enodes[e];
+    uint32_t best = e;
+    for (uint32_t f = u->classes[x->value].first; f; f = u->enodes[f - 1].next) {
+        const noe_enode *y = &u->enodes[f - 1];
+        if (cost_of(y) < cost_of(&u->enodes[best]) && y->n_constants == 0 &&
+            y->n_vars == x->n_vars)
+            best = f - 1;
+    }
+    return best;
+}
+
+/* Explained classes in which a general e-node costs more than another one. */
 static void emit_derived(pruner *p)
 {
     const noe_universe *u = p->u;
     uint64_t n = 0;
     for (uint32_t e = 0; e < u->n_enodes && n < MAX_DERIVED; e++) {
         const noe_enode *x = &u->enodes[e];
-        if (!x->is_canonical || key_of(x) != 0 || x->n_heavy == 0 ||
+        if (!x->is_canonical || key_of(x) != 0 || x->n_runtime == 0 ||
             stands_alone(u, x->value))
             continue;
         const noe_enode *first = &u->enodes[u->classes[x->value].first - 1];
         if (first->n_vars != x->n_vars)
             continue; /* some variable does not matter */
-        uint32_t best = e;
-        for (uint32_t f = u->classes[x->value].first; f; f = u->enodes[f - 1].next) {
-            const noe_enode *y = &u->enodes[f - 1];
-            if (y->n_heavy < u->enodes[best].n_heavy && y->n_constants == 0 &&
-                y->n_vars == x->n_vars)
-                best = f - 1;
-        }
         noe_pair pair;
+        uint32_t best = find_cheaper(u, e);
         if (best == e || !noe_pair_make(u, e, best, &pair) ||
-            !has_equal_variables(&pair) ||
-            !noe_pair_holds(&pair, u->env->seed, RECHECK))
+            !noe_pair_is_useful(&pair) || !noe_pair_holds(&pair, u->env->seed, RECHECK))
             continue;
         noe_pair_generalize(&pair, u->env->seed);
         pair.kind = NOE_PAIR_DERIVED;

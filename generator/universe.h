@@ -58,7 +58,9 @@ typedef struct noe_enode {
     uint32_t next; /* in the class, plus 1 */
     uint16_t move;
     uint8_t level;
-    uint8_t n_constants, n_leaves, n_vars, n_heavy;
+    uint8_t n_constants, n_leaves, n_vars;
+    uint8_t n_runtime,
+        n_heavy;       /* operators that data goes through; HEAVY ones of them */
     bool is_canonical; /* variables of each group occur in order */
 } noe_enode;
 
