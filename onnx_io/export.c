@@ -190,11 +190,10 @@ static void splice_node(noe_exporter *x, uint32_t statement, uint32_t k,
 static void depend_on_captures(noe_exporter *x, uint32_t statement, noe_ref r,
                                const char *name)
 {
-    for (uint32_t i = 0; i < x->n_pins; i++) {
-        if (strcmp(x->pins[i].name, name) == 0 && x->pins[i].is_alias) {
-            noe_export_depend(x, statement, x->pins[i].statement);
-            return;
-        }
+    uint32_t pin;
+    if (noe_names_find(&x->pin_of, name, &pin) && x->pins[pin].is_alias) {
+        noe_export_depend(x, statement, x->pins[pin].statement);
+        return;
     }
     noe_export_input(x, statement, r, noe_onnx_find_value(x->m, name));
 }
@@ -423,6 +422,7 @@ static void clear(noe_exporter *x)
     noe_rope_clear(&x->nodes);
     noe_rope_clear(&x->tensors);
     noe_names_clear(&x->taken);
+    noe_names_clear(&x->pin_of);
     noe_graph_free(x->g);
     noe_arena_clear(&x->arena);
 }

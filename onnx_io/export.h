@@ -66,6 +66,7 @@ typedef struct noe_exporter {
     bool *value_is_kept;     /* of each value of the model */
     noe_pin *pins;
     uint32_t n_pins, cap_pins;
+    noe_names pin_of; /* name -> pin */
     noe_names taken;  /* names that the result defines */
     uint32_t n_fresh; /* for unique names */
     const char *

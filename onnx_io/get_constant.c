@@ -104,8 +104,13 @@ static const char *fill_tensor(noe_getting *g, const noe_value *shape,
     t->bytes = (size_t)n * width;
     g->m->filled_bytes += t->bytes;
     char *data = noe_arena_alloc(&g->m->arena, t->bytes);
-    for (int64_t i = 0; i < n; i++)
-        memcpy(data + (size_t)i * width, fill->data, width);
+    if (n > 0)
+        memcpy(data, fill->data, width);
+    for (size_t done = width; n > 0 && done < t->bytes;) {
+        size_t more = done < t->bytes - done ? done : t->bytes - done;
+        memcpy(data + done, data, more);
+        done += more;
+    }
     t->data = data;
     return NULL;
 }

@@ -246,7 +246,7 @@ const char *noe_get_split(noe_getting *g)
     NOE_GET(noe_get_only_attributes(g, g->m->opset >= 18   ? "axis num_outputs"
                                        : g->m->opset >= 13 ? "axis"
                                                            : "axis split"));
-    NOE_GET(noe_get_want_inputs(g, 1, 2));
+    NOE_GET(noe_get_want_inputs(g, 1, g->m->opset >= 13 ? 2 : 1));
     NOE_GET(noe_get_data(g, 0, &x, &s));
     int64_t axis = noe_onnx_attr_int(g->node->proto, "axis", 0);
     NOE_GET(resolve_axis(g, &axis, s->rank));

@@ -77,6 +77,17 @@ static bool is_function(const noe_onnx_model *m, const Onnx__NodeProto *n)
     return false;
 }
 
+/* Writing the node back needs every input to have a role. */
+static const char *check_roles(noe_getting *g)
+{
+    const noe_onnx_node *n = g->node;
+    for (size_t i = 0; n->kind == NOE_NODE_ALGEBRA && i < n->proto->n_input; i++) {
+        if (n->in[i] != NOE_NO_VALUE && n->role[i] == NOE_SLOT_UNUSED)
+            return noe_get_why(g, "input %zu is not understood", i);
+    }
+    return NULL;
+}
+
 static const char *get(noe_getting *g)
 {
     const Onnx__NodeProto *n = g->node->proto;
@@ -92,7 +103,8 @@ static const char *get(noe_getting *g)
     if (opset < NOE_ONNX_MIN_OPSET || opset > NOE_ONNX_MAX_OPSET)
         return noe_get_why(g, "opset %lld is not known, only %d to %d", opset,
                            NOE_ONNX_MIN_OPSET, NOE_ONNX_MAX_OPSET);
-    return getter(g);
+    NOE_GET(getter(g));
+    return check_roles(g);
 }
 
 static void collect_inputs(const noe_onnx_model *m, const noe_onnx_node *n,

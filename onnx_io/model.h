@@ -56,9 +56,11 @@ typedef enum noe_value_kind {
 typedef struct noe_onnx_value {
     const char *name;
     noe_value_kind kind;
-    uint32_t index; /* of the input, initializer, sparse initializer, or node */
-    uint32_t port;  /* which output of the node */
-    bool is_used;   /* by a node, a subgraph or as graph output */
+    uint32_t index;       /* of the input, initializer, sparse initializer, or node */
+    uint32_t port;        /* which output of the node */
+    bool is_used;         /* by a node, a subgraph or as graph output */
+    bool is_input;        /* listed among the graph inputs */
+    uint32_t captured_by; /* 1 + the node whose bodies were found to use it last */
     noe_type type;
     noe_ref ref;               /* in the imported graph */
     const noe_onnx_ints *ints; /* NULL: nothing is known */

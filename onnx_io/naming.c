@@ -93,13 +93,13 @@ static bool is_natural_constant(const noe_exporter *x, const noe_pin *pin)
 }
 
 /* Drops repetitions: several bodies may capture the same tensor. */
-static noe_status merge_pins(noe_exporter *x, noe_names *seen)
+static noe_status merge_pins(noe_exporter *x)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < x->n_pins; i++) {
         uint32_t first;
-        if (!noe_names_find(seen, x->pins[i].name, &first)) {
-            noe_names_add(seen, x->pins[i].name, n);
+        if (!noe_names_find(&x->pin_of, x->pins[i].name, &first)) {
+            noe_names_add(&x->pin_of, x->pins[i].name, n);
             x->pins[n++] = x->pins[i];
         } else if (!noe_ref_eq(x->pins[first].ref, x->pins[i].ref)) {
             return noe_fail(x->err, NOE_ERR_UNSUPPORTED,
@@ -143,10 +143,7 @@ static noe_status take_pin_name(noe_exporter *x, const noe_pin *pin)
 
 static noe_status place_pins(noe_exporter *x)
 {
-    noe_names seen = {0};
-    noe_status status = merge_pins(x, &seen);
-    noe_names_clear(&seen);
-    NOE_TRY(status);
+    NOE_TRY(merge_pins(x));
     uint32_t n = x->n_pins;
     for (uint32_t i = 0; i < n; i++)
         place_pin(x, &x->pins[i], true);

@@ -16,14 +16,9 @@ static bool initializer_stays(const noe_exporter *x, uint32_t i)
 {
     const char *name = x->m->initializers[i].proto->name;
     uint32_t v = noe_onnx_find_value(x->m, name);
-    if (x->m->values[v].kind == NOE_VALUE_INPUT || x->value_is_kept[v] ||
-        !x->m->values[v].is_used || x->m->proto->n_training_info > 0)
-        return true;
-    for (uint32_t k = 0; k < x->m->n_inputs; k++) {
-        if (strcmp(x->m->inputs[k]->name, name) == 0)
-            return true;
-    }
-    return false;
+    const noe_onnx_value *value = &x->m->values[v];
+    return value->is_input || x->value_is_kept[v] || !value->is_used ||
+           x->m->proto->n_training_info > 0;
 }
 
 /* Value infos of tensors that are gone go too. */

@@ -34,6 +34,7 @@ static noe_status define_inputs(noe_onnx_model *m, noe_error *err)
             return noe_fail(err, NOE_ERR_PARSE, "graph input %u has no name", i);
         NOE_TRY(define(m, name, NOE_VALUE_INPUT, i, 0, err));
         m->values[m->n_values - 1].type = m->pinned[i];
+        m->values[m->n_values - 1].is_input = true;
     }
     return NOE_OK;
 }
@@ -101,10 +102,9 @@ static bool in_scope(const scope *s, const char *name)
 
 static void capture(capture_walk *w, uint32_t value)
 {
-    for (uint32_t i = 0; i < w->n; i++) {
-        if (w->found[i] == value)
-            return;
-    }
+    if (w->m->values[value].captured_by == w->node + 1)
+        return;
+    w->m->values[value].captured_by = w->node + 1;
     NOE_PUSH(w->found, w->n, w->cap, value);
 }
 

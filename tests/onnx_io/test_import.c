@@ -121,6 +121,8 @@ static const form forms[] = {
     {X2 "output z f32 *\nnode Split x -> y,z",
      "slice[axis=0, start=0, end=1, step=1]\nslice[axis=0, start=1, end=2, step=1]\n"},
     {X2 "output z f32 *\nnode Split x -> y,z axis=i:1", "opaque\n"},
+    {"opset 12\n" X2 "output z f32 *\ninit s i64 2 = 1,1\nnode Split x,s -> y,z",
+     "opaque\n"},
     {"opset 18\n" X2 "output z f32 *\nnode Split x -> y,z axis=i:1 num_outputs=i:2",
      "slice[axis=1, start=0, end=2, step=1]\nslice[axis=1, start=2, end=3, step=1]\n"},
     {"opset 11\n" X2 "output z f32 *\nnode Split x -> y,z axis=i:1 split=ints:2,2",
