@@ -42,7 +42,7 @@
 #define CLOSE_ENOUGH    0.01
 #define MAX_BATCH_RUNS  100000
 #define DISTURBED       1.15
-#define PATIENCE_S      20.0
+#define PATIENCE_S      3.0 /* at first; grows with the time spent on measuring */
 #define PAUSE_S         0.02
 #define CALIBRATION     3  /* batches */
 #define CALIBRATION_RUN 20 /* runs a batch */
@@ -235,9 +235,12 @@ noe_status noe_measure_executor(noe_executor *e, noe_measure *measure, noe_error
         double start = noe_wall_seconds();
         NOE_TRY(measure_batches(e, &w, n, estimate > SLOW_SECONDS, measure, err));
         NOE_TRY(calibrate(b, &one_thread, &measure->disturbance, err));
-        if (measure->disturbance <= DISTURBED || b->calibration->patience <= 0)
+        double spent = noe_wall_seconds() - start;
+        if (measure->disturbance <= DISTURBED || b->calibration->patience <= 0) {
+            b->calibration->patience += spent;
             return NOE_OK;
-        b->calibration->patience -= noe_wall_seconds() - start;
+        }
+        b->calibration->patience -= spent;
     }
 }
 

@@ -4,6 +4,9 @@
  * between views, except reshape, which only names the same elements in C order
  * otherwise.
  *
+ * Undecided operands of four and more axes are taken as images, in the layout that
+ * convolutions like, because that is what they will be between convolutions.
+ *
  * A transpose could be a view, too, and be read in place by some consumers; it is not,
  * because its cost would then depend on who reads it, and a node's time says more about
  * a model if it holds everywhere.
@@ -46,6 +49,16 @@ noe_status noe_dnn_emit_reshape(noe_dnn_plan *p, const noe_fusion *f, bool *done
     return NOE_OK;
 }
 
+static noe_status get_image(noe_dnn_plan *p, noe_ref r, noe_dnn_view *out,
+                            noe_error *err)
+{
+    const noe_shape *s = noe_dnn_shape(p, r);
+    if (s->rank < 4 || !p->values[r.node].is_undecided)
+        return noe_dnn_get(p, r, NULL, out, err);
+    dnnl_memory_desc_t liked = noe_dnn_liked(p, s);
+    return noe_dnn_get(p, r, &liked, out, err);
+}
+
 /* Layout for a concatenation: that of the largest operand, so that the least is moved.
  */
 static noe_status choose_layout(noe_dnn_plan *p, const noe_fusion *f,
@@ -58,7 +71,7 @@ static noe_status choose_layout(noe_dnn_plan *p, const noe_fusion *f,
         int64_t n = noe_shape_elements(noe_dnn_shape(p, f->operands[i]));
         if (n <= most || noe_dnn_is_weight(p, f->operands[i]))
             continue;
-        NOE_TRY(noe_dnn_get(p, f->operands[i], NULL, &view, err));
+        NOE_TRY(get_image(p, f->operands[i], &view, err));
         *like = view.md;
         most = n;
     }
@@ -153,7 +166,7 @@ noe_status noe_dnn_emit_slice(noe_dnn_plan *p, const noe_fusion *f, bool *done,
     offsets[axis] = noe_params_get(n->op, n->params, NOE_PARAM_START)->i;
     noe_dnn_view from, to;
     dnnl_memory_desc_t md;
-    NOE_TRY(noe_dnn_get(p, f->operands[0], NULL, &from, err));
+    NOE_TRY(get_image(p, f->operands[0], &from, err));
     noe_dnn_view part = from;
     if (!noe_dnn_same_layout(&from.md, y->rank, y->dim, &md) ||
         !take_part(&part, y, offsets, axis, step)) {
@@ -181,7 +194,7 @@ noe_status noe_dnn_emit_pad(noe_dnn_plan *p, const noe_fusion *f, bool *done,
     dnnl_memory_desc_t md;
     if (x->rank == 0)
         return NOE_OK;
-    NOE_TRY(noe_dnn_get(p, f->operands[0], NULL, &from, err));
+    NOE_TRY(get_image(p, f->operands[0], &from, err));
     bool same = noe_dnn_same_layout(&from.md, y->rank, y->dim, &md);
     for (int attempt = 0; attempt < 2; attempt++) {
         if (attempt == 1 || !same) {

@@ -80,6 +80,9 @@ noe_status noe_dnn_emit_pool(noe_dnn_plan *p, const noe_fusion *f, bool *done,
     noe_dnn_view from, to;
     dnnl_memory_desc_t liked = noe_dnn_liked(p, x);
     NOE_TRY(noe_dnn_get(p, f->operands[0], &liked, &from, err));
+    /* In C order pooling is slower than bringing the image into another one first. */
+    if (noe_dnn_is_plain(&from.md))
+        NOE_TRY(noe_dnn_get_as(p, f->operands[0], &liked, &from, err));
     NOE_TRY(add_pool(p, &w, &from, &n->types[0].shape, &to, done, err));
     if (*done)
         noe_dnn_set_value(p, f->last, &to);
