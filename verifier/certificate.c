@@ -223,6 +223,8 @@ void noe_step_print(const noe_encoder *e, const noe_axioms *axioms,
 #define UNIFORM_ONES  (-1) /* lengths of lists that are as long as they need be */
 #define UNIFORM_ZEROS (-2)
 
+#define MAX_STEP_ELEMENTS 100000 /* of a term in a proof, at a test instance */
+
 typedef struct reader {
     const noe_encoder *e;
     const noe_rule *rule;
@@ -413,6 +415,16 @@ static bool read_value(const reader *r, Z3_ast a, noe_value *v)
     return Z3_get_app_num_args(r->e->z3, app) == 0 && read_constant(r, a, v);
 }
 
+static int variable_of(const reader *r, Z3_ast a)
+{
+    const char *name = decl_name(r->e, a);
+    for (int i = 0; i < r->rule->n_vars && name[0] == '?'; i++) {
+        if (strcmp(r->rule->vars[i].name, name + 1) == 0)
+            return i;
+    }
+    return -1;
+}
+
 static bool read_params(const reader *r, Z3_ast a, noe_op op, const noe_type *in,
                         int n_in, noe_params *params)
 {
@@ -438,14 +450,10 @@ static bool read_type(const reader *r, Z3_ast a, noe_type *t)
         return false;
     noe_op op = operator_of(r->e, a);
     if (op == NOE_OP_COUNT) {
-        const char *name = decl_name(r->e, a);
-        for (int i = 0; i < r->rule->n_vars && name[0] == '?'; i++) {
-            if (strcmp(r->rule->vars[i].name, name + 1) == 0) {
-                *t = r->inst->binding.type[i];
-                return true;
-            }
-        }
-        return false;
+        int v = variable_of(r, a);
+        if (v >= 0)
+            *t = r->inst->binding.type[v];
+        return v >= 0;
     }
     const noe_op_info *info = noe_op_get(op);
     noe_type in[NOE_RULE_MAX_INPUTS];
@@ -458,8 +466,50 @@ static bool read_type(const reader *r, Z3_ast a, noe_type *t)
            noe_op_infer(op, &params, in, info->max_in, t, NULL) == NOE_OK;
 }
 
+/* Values of terms: the candidate's variables have the random values of `values`. */
+typedef struct evaluator {
+    const reader *r;
+    const noe_field *field;
+    const noe_tensor_fe *values;
+    noe_arena *arena;
+} evaluator;
+
+static bool read_tensor(const evaluator *ev, Z3_ast a, noe_tensor_fe *out)
+{
+    const reader *r = ev->r;
+    if (Z3_get_ast_kind(r->e->z3, a) != Z3_APP_AST)
+        return false;
+    noe_op op = operator_of(r->e, a);
+    if (op == NOE_OP_COUNT) {
+        int v = variable_of(r, a);
+        if (v >= 0)
+            *out = ev->values[v];
+        return v >= 0;
+    }
+    const noe_op_info *info = noe_op_get(op);
+    noe_tensor_fe in[NOE_RULE_MAX_INPUTS];
+    noe_type type[NOE_RULE_MAX_INPUTS], t;
+    noe_params params;
+    for (int i = 0; i < info->max_in; i++) {
+        if (!read_tensor(ev, arg_of(r->e, a, (unsigned)(info->n_params + i)), &in[i]))
+            return false;
+        type[i] = (noe_type){NOE_F32, in[i].shape};
+    }
+    if (!read_params(r, a, op, type, info->max_in, &params) ||
+        noe_op_infer(op, &params, type, info->max_in, &t, NULL) != NOE_OK)
+        return false;
+    int64_t n = noe_shape_elements(&t.shape);
+    if (n < 0 || n > MAX_STEP_ELEMENTS)
+        return false;
+    out->shape = t.shape;
+    out->data = noe_arena_alloc(ev->arena, (size_t)(n + 1) * sizeof *out->data);
+    noe_eval_fe(ev->field, op, &params, in, info->max_in, out);
+    return true;
+}
+
 /* Parameters that are "all ones, as many as it needs" get a length by trying. */
-static bool holds_at(const noe_rule *axiom, noe_instance *scratch, int spatial)
+static bool holds_at(const evaluator *ev, const noe_rule *axiom, noe_instance *scratch,
+                     const noe_tensor_fe *values, int spatial)
 {
     for (int i = 0; i < axiom->n_pvars; i++) {
         noe_value *v = &scratch->binding.pvalue[i];
@@ -475,40 +525,72 @@ static bool holds_at(const noe_rule *axiom, noe_instance *scratch, int spatial)
     if (!noe_rule_holds(axiom, &scratch->binding))
         return true;
     return noe_instance_check(axiom, scratch, false) &&
-           !noe_field_sample(axiom, scratch, 1, 0, 0).found;
+           !noe_field_compare(axiom, scratch, ev->field, values, ev->arena).found;
+}
+
+static bool bind_variables(const evaluator *ev, const noe_step *step,
+                           const noe_rule *axiom, noe_binding *b, noe_tensor_fe *values)
+{
+    for (int i = 0; i < axiom->n_vars; i++) {
+        if (!read_tensor(ev, step->arg[i], &values[i]))
+            return false;
+        b->type[i] = (noe_type){NOE_F32, values[i].shape};
+        b->bound[i] = true;
+    }
+    return true;
+}
+
+/* *open: some parameter has no length of its own. */
+static bool bind_parameters(const reader *r, const noe_step *step,
+                            const noe_rule *axiom, noe_binding *b, bool *open)
+{
+    *open = false;
+    for (int i = 0; i < axiom->n_pvars; i++) {
+        if (!read_value(r, step->arg[axiom->n_vars + i], &b->pvalue[i]))
+            return false;
+        *open |= b->pvalue[i].n < 0;
+        b->pvalue[i].kind = axiom->pvars[i].kind;
+        b->pbound[i] = true;
+    }
+    return true;
+}
+
+static bool step_holds(const evaluator *ev, const noe_axioms *axioms,
+                       const noe_step *step, noe_instance *scratch)
+{
+    const noe_rule *axiom = &axioms->axiom[step->axiom].rule;
+    noe_binding *b = &scratch->binding;
+    noe_tensor_fe values[NOE_RULE_MAX_VARS];
+    bool open;
+    memset(b->bound, 0, sizeof b->bound);
+    memset(b->pbound, 0, sizeof b->pbound);
+    if (!bind_variables(ev, step, axiom, b, values) ||
+        !bind_parameters(ev->r, step, axiom, b, &open))
+        return false;
+    if (!open)
+        return holds_at(ev, axiom, scratch, values, 0);
+    noe_binding *saved = noe_malloc(sizeof *saved);
+    *saved = *b;
+    bool ok = false;
+    for (int spatial = 1; spatial <= 3 && !ok; spatial++) {
+        *b = *saved;
+        ok = holds_at(ev, axiom, scratch, values, spatial);
+    }
+    free(saved);
+    return ok;
 }
 
 bool noe_step_holds(const noe_encoder *e, const noe_axioms *axioms,
                     const noe_step *step, const noe_rule *rule,
                     const noe_instance *inst, noe_instance *scratch)
 {
-    const noe_rule *axiom = &axioms->axiom[step->axiom].rule;
+    noe_arena arena = {0};
     reader r = {e, rule, inst};
-    noe_binding *b = &scratch->binding;
-    memset(b->bound, 0, sizeof b->bound);
-    memset(b->pbound, 0, sizeof b->pbound);
-    for (int i = 0; i < axiom->n_vars; i++) {
-        if (!read_type(&r, step->arg[i], &b->type[i]))
-            return false;
-        b->bound[i] = true;
-    }
-    bool open = false;
-    for (int i = 0; i < axiom->n_pvars; i++) {
-        if (!read_value(&r, step->arg[axiom->n_vars + i], &b->pvalue[i]))
-            return false;
-        open |= b->pvalue[i].n < 0;
-        b->pvalue[i].kind = axiom->pvars[i].kind;
-        b->pbound[i] = true;
-    }
-    if (!open)
-        return holds_at(axiom, scratch, 0);
-    noe_binding *saved = noe_malloc(sizeof *saved);
-    *saved = *b;
-    bool ok = false;
-    for (int spatial = 1; spatial <= 3 && !ok; spatial++) {
-        *b = *saved;
-        ok = holds_at(axiom, scratch, spatial);
-    }
-    free(saved);
+    noe_field field = noe_field_make(1);
+    noe_tensor_fe values[NOE_RULE_MAX_VARS];
+    noe_field_draw(rule, inst, 1, 0, &arena, values);
+    evaluator ev = {&r, &field, values, &arena};
+    bool ok = step_holds(&ev, axioms, step, scratch);
+    noe_arena_clear(&arena);
     return ok;
 }

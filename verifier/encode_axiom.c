@@ -361,6 +361,24 @@ static void matmul_laws(law *l)
                                        eq(l, rank(l, t), longer))))));
 }
 
+/* One axis reduced and kept has size 1; the others stay. */
+static void reduced_axis_laws(law *l, noe_op op)
+{
+    Z3_context z3 = l->e->z3;
+    for (int other = 0; other < 2; other++) {
+        Z3_ast axis = bind(l, l->e->number), a = bind(l, l->e->tensor), one = num(l, 1);
+        Z3_ast j = other ? bind(l, l->e->number) : axis;
+        Z3_ast axes = Z3_mk_app(z3, l->e->make_list[1], 1, &axis);
+        Z3_ast args[3] = {axes, one, a};
+        Z3_ast t = Z3_mk_app(z3, l->e->op[op], 3, args);
+        if (other)
+            emit_law(l, dim(l, t, j),
+                     implies(l, apart(l, j, axis), eq(l, dim(l, t, j), dim(l, a, j))));
+        else
+            emit_law(l, shape(l, t), eq(l, dim(l, t, axis), one));
+    }
+}
+
 /* Sizes of a slice of step 1, of stored or unstored bounds that are not negative. */
 static void slice_law(law *l)
 {
@@ -417,6 +435,7 @@ static void reduce_laws(law *l)
         Z3_ast t = general_term(l, ops[i], p, in);
         emit_law(l, shape(l, t),
                  implies(l, eq(l, p[1], num(l, 1)), eq(l, rank(l, t), rank(l, in[0]))));
+        reduced_axis_laws(l, ops[i]);
         t = general_term(l, ops[i], p, in);
         Z3_ast left[2] = {rank(l, in[0]), fn(l, NOE_FN_LEN, p[0], NULL)};
         emit_law(l, shape(l, t),
@@ -520,6 +539,14 @@ static void list_laws(law *l, unsigned n)
 
 static void length_laws(law *l)
 {
+    /* No padding, of whatever length, is neutral. */
+    Z3_ast none = Z3_mk_app(l->e->z3, l->e->fn[NOE_FN_DEFAULT_ZEROS], 0, NULL);
+    Z3_ast padding = bind(l, l->e->list);
+    Z3_ast more = fn(l, NOE_FN_LIST_ADD, none, padding);
+    emit_law(l, more, eq(l, more, padding));
+    padding = bind(l, l->e->list);
+    more = fn(l, NOE_FN_LIST_ADD, padding, none);
+    emit_law(l, more, eq(l, more, padding));
     Z3_ast a = bind(l, l->e->list);
     Z3_ast len = fn(l, NOE_FN_LEN, a, NULL);
     emit_law(l, len, Z3_mk_ge(l->e->z3, len, num(l, 0)));

@@ -27,52 +27,52 @@
 #define SAMPLES_SIGN  4
 #define TINY          8 /* elements: such instances get more samples */
 
-/* Tensors of all nodes of one instance. */
-typedef struct evaluation {
-    noe_tensor_fe tensor[NOE_RULE_MAX_NODES];
-} evaluation;
-
-static void fill_variable(const noe_rule *rule, uint16_t var, noe_tensor_fe *t,
-                          uint64_t seed, uint64_t stream)
+void noe_field_draw(const noe_rule *rule, const noe_instance *inst, uint64_t seed,
+                    uint64_t stream, noe_arena *arena, noe_tensor_fe *values)
 {
-    (void)rule;
-    noe_rng rng = noe_rng_split(seed, "value", stream * NOE_RULE_MAX_VARS + var);
-    int64_t n = noe_shape_elements(&t->shape);
-    for (int64_t i = 0; i < n; i++)
-        t->data[i] = noe_fe_random(&rng);
-}
-
-static void evaluate(const noe_rule *rule, const noe_instance *inst, noe_arena *arena,
-                     uint64_t seed, uint64_t stream, evaluation *e)
-{
-    noe_field field = noe_field_make(noe_mix64(seed ^ noe_mix64(stream)));
-    for (int i = 0; i < rule->n_nodes; i++) {
-        const noe_pattern_node *p = &rule->nodes[i];
-        noe_tensor_fe *t = &e->tensor[i];
-        t->shape = inst->type[i].shape;
-        int64_t n = noe_shape_elements(&t->shape);
-        t->data = noe_arena_alloc(arena, (size_t)(n + 1) * sizeof *t->data);
-        if (p->is_var) {
-            fill_variable(rule, p->var, t, seed, stream);
-            continue;
-        }
-        noe_tensor_fe in[NOE_RULE_MAX_INPUTS];
-        for (int k = 0; k < p->n_inputs; k++)
-            in[k] = e->tensor[p->inputs[k]];
-        noe_eval_fe(&field, p->op, &inst->params[i], in, p->n_inputs, t);
+    for (int v = 0; v < rule->n_vars; v++) {
+        noe_rng rng =
+            noe_rng_split(seed, "value", stream * NOE_RULE_MAX_VARS + (uint64_t)v);
+        values[v].shape = inst->binding.type[v].shape;
+        int64_t n = noe_shape_elements(&values[v].shape);
+        values[v].data =
+            noe_arena_alloc(arena, (size_t)(n + 1) * sizeof *values[v].data);
+        for (int64_t i = 0; i < n; i++)
+            values[v].data[i] = noe_fe_random(&rng);
     }
 }
 
-noe_difference noe_field_sample(const noe_rule *rule, const noe_instance *inst,
-                                uint64_t seed, int instance, int sample)
+static void evaluate(const noe_rule *rule, const noe_instance *inst,
+                     const noe_field *field, const noe_tensor_fe *values,
+                     noe_arena *arena, noe_tensor_fe *tensor)
 {
-    noe_difference d = {.instance = instance, .sample = sample};
-    noe_arena arena = {0};
-    evaluation *e = NOE_NEW(&arena, evaluation);
-    evaluate(rule, inst, &arena, seed, (uint64_t)instance * 64 + (uint64_t)sample, e);
+    for (int i = 0; i < rule->n_nodes; i++) {
+        const noe_pattern_node *p = &rule->nodes[i];
+        noe_tensor_fe *t = &tensor[i];
+        if (p->is_var) {
+            *t = values[p->var];
+            continue;
+        }
+        t->shape = inst->type[i].shape;
+        int64_t n = noe_shape_elements(&t->shape);
+        t->data = noe_arena_alloc(arena, (size_t)(n + 1) * sizeof *t->data);
+        noe_tensor_fe in[NOE_RULE_MAX_INPUTS];
+        for (int k = 0; k < p->n_inputs; k++)
+            in[k] = tensor[p->inputs[k]];
+        noe_eval_fe(field, p->op, &inst->params[i], in, p->n_inputs, t);
+    }
+}
+
+noe_difference noe_field_compare(const noe_rule *rule, const noe_instance *inst,
+                                 const noe_field *field, const noe_tensor_fe *values,
+                                 noe_arena *arena)
+{
+    noe_difference d = {0};
+    noe_tensor_fe *tensor = NOE_NEW_N(arena, noe_tensor_fe, NOE_RULE_MAX_NODES);
+    evaluate(rule, inst, field, values, arena, tensor);
     for (int r = 0; r < rule->n_roots && !d.found; r++) {
-        const noe_tensor_fe *left = &e->tensor[rule->lhs[r]],
-                            *right = &e->tensor[rule->rhs[r]];
+        const noe_tensor_fe *left = &tensor[rule->lhs[r]],
+                            *right = &tensor[rule->rhs[r]];
         int64_t n = noe_shape_elements(&left->shape);
         for (int64_t i = 0; i < n && !d.found; i++) {
             if (noe_fe_eq(left->data[i], right->data[i]))
@@ -84,6 +84,20 @@ noe_difference noe_field_sample(const noe_rule *rule, const noe_instance *inst,
             d.right = right->data[i];
         }
     }
+    return d;
+}
+
+noe_difference noe_field_sample(const noe_rule *rule, const noe_instance *inst,
+                                uint64_t seed, int instance, int sample)
+{
+    noe_arena arena = {0};
+    uint64_t stream = (uint64_t)instance * 64 + (uint64_t)sample;
+    noe_field field = noe_field_make(noe_mix64(seed ^ noe_mix64(stream)));
+    noe_tensor_fe values[NOE_RULE_MAX_VARS];
+    noe_field_draw(rule, inst, seed, stream, &arena, values);
+    noe_difference d = noe_field_compare(rule, inst, &field, values, &arena);
+    d.instance = instance;
+    d.sample = sample;
     noe_arena_clear(&arena);
     return d;
 }

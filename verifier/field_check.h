@@ -45,4 +45,12 @@ void noe_field_report_clear(noe_field_report *report);
 noe_difference noe_field_sample(const noe_rule *rule, const noe_instance *inst,
                                 uint64_t seed, int instance, int sample);
 
+/* The same with given values of the variables, variable i's in values[i]. */
+noe_difference noe_field_compare(const noe_rule *rule, const noe_instance *inst,
+                                 const noe_field *field, const noe_tensor_fe *values,
+                                 noe_arena *arena);
+/* Random values for the variables of a rule, in arena. */
+void noe_field_draw(const noe_rule *rule, const noe_instance *inst, uint64_t seed,
+                    uint64_t stream, noe_arena *arena, noe_tensor_fe *values);
+
 #endif

@@ -17,9 +17,9 @@ typedef struct noe_verifier_config {
     int n_instances; /* typed instances FIELD looks for */
 } noe_verifier_config;
 
-#define NOE_VERIFIER_DEFAULTS                          \
-    (noe_verifier_config)                              \
-    {                                                  \
+#define NOE_VERIFIER_DEFAULTS                         \
+    (noe_verifier_config)                             \
+    {                                                 \
         .rlimit = 40000, .seed = 1, .n_instances = 48 \
     }
 
