@@ -68,6 +68,9 @@ static void pin_symbol(noe_onnx_model *m, int64_t dim, int64_t value)
 static noe_status apply_pin(noe_onnx_model *m, const pin *p, noe_error *err)
 {
     noe_type *type = &m->pinned[p->input];
+    const Onnx__TypeProto *proto = m->inputs[p->input]->type;
+    if (!proto || !proto->tensor_type)
+        return noe_fail(err, NOE_ERR_ARG, "the input is no tensor");
     const noe_shape *declared = &type->shape;
     if (declared->rank != NOE_RANK_UNKNOWN && declared->rank != p->shape.rank)
         return noe_fail(err, NOE_ERR_ARG, "%d sizes, the input has rank %d",

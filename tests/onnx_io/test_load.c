@@ -501,6 +501,18 @@ START_TEST(test_wrong_pin_is_an_error)
 }
 END_TEST
 
+START_TEST(test_pin_of_untyped_input_is_an_error)
+{
+    /* input x without a type; y = Odd(x); opset 13 */
+    static const char model[] = "\x08\x08\x3a\x13\x0a\x08\x0a\x01x\x12\x01y\x22\x00"
+                                "\x5a\x03\x0a\x01x\x62\x02\x0a\x00\x42\x02\x10\x0d";
+    const char *pin = "x:1";
+    noe_onnx_options options = {.input_shapes = &pin, .n_input_shapes = 1};
+    noe_assert_fails(load(model, sizeof model - 1, &options), NOE_ERR_ARG, err,
+                     "the input is no tensor");
+}
+END_TEST
+
 START_TEST(test_missing_file_is_an_error)
 {
     noe_onnx_model *m;
@@ -531,6 +543,7 @@ Suite *suite_load(void)
     tcase_add_test(tc, test_external_data_needs_a_file);
     tcase_add_test(tc, test_pin_fills_open_sizes);
     tcase_add_test(tc, test_wrong_pin_is_an_error);
+    tcase_add_test(tc, test_pin_of_untyped_input_is_an_error);
     tcase_add_test(tc, test_missing_file_is_an_error);
     suite_add_tcase(s, tc);
     return s;
