@@ -63,10 +63,12 @@ static void set_threads(int n)
         set(n);
 }
 
+/* NULL if there is not so much memory. */
 static void *allocate(size_t bytes)
 {
-    void *p = aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
-    return p;
+    if (bytes > noe_memory_limit())
+        return NULL;
+    return aligned_alloc(ALIGNMENT, (bytes + ALIGNMENT) / ALIGNMENT * ALIGNMENT);
 }
 
 static void *address_of(const onednn_executor *e, uint32_t buffer, size_t copy)

@@ -21,13 +21,20 @@ static bool is_empty(const noe_dnn_plan *p, uint32_t node)
     return noe_shape_elements(&p->g->nodes[node].types[0].shape) == 0;
 }
 
-/* oneDNN is not asked about tensors without elements. */
-static bool touches_empty(const noe_dnn_plan *p, const noe_fusion *f)
+/* oneDNN is not asked about tensors without elements, nor about those whose elements an
+ * int cannot count, which not all of its kernels expect. */
+static bool is_unsuitable(const noe_dnn_plan *p, uint32_t node)
 {
-    bool empty = is_empty(p, f->last) || is_empty(p, f->anchor);
+    int64_t n = noe_shape_elements(&p->g->nodes[node].types[0].shape);
+    return n == 0 || n > INT32_MAX;
+}
+
+static bool touches_unsuitable(const noe_dnn_plan *p, const noe_fusion *f)
+{
+    bool unsuitable = is_unsuitable(p, f->last) || is_unsuitable(p, f->anchor);
     for (int i = 0; i < f->n_operands; i++)
-        empty |= is_empty(p, f->operands[i].node);
-    return empty;
+        unsuitable |= is_unsuitable(p, f->operands[i].node);
+    return unsuitable;
 }
 
 static void use(noe_dnn_plan *p, noe_ref r)
@@ -57,7 +64,7 @@ static noe_status emit_kernel(noe_dnn_plan *p, const noe_fusion *f, bool *done,
     *done = false;
     p->node = f->last;
     noe_dnn_emitter *emit = emitters[p->g->nodes[f->anchor].op];
-    if (!emit || touches_empty(p, f))
+    if (!emit || touches_unsuitable(p, f))
         return NOE_OK;
     return emit(p, f, done, err);
 }

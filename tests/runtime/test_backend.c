@@ -411,6 +411,14 @@ START_TEST(test_backend_refuses)
                      "i64[2]");
     ck_assert_ptr_null(e);
     noe_graph_free(g);
+    const char *huge = "%0 = input \"x\" : f32[1048576,1048576]\n"
+                       "%1 = neg(%0) : f32[1048576,1048576]\n"
+                       "return %1\n";
+    noe_assert_ok(noe_graph_parse(pool, huge, &g, &err), err);
+    noe_assert_fails(b->vt->prepare(b, g, NULL, &e, &err), NOE_ERR_LIMIT, err,
+                     "f32[1048576,1048576]");
+    ck_assert_ptr_null(e);
+    noe_graph_free(g);
     g = noe_graph_new(pool);
     noe_type type = {NOE_F32, noe_shape_make(1, (int64_t[]){2})};
     noe_ref r = noe_graph_add_opaque(g, 1, NULL, 0, &type, 1);
