@@ -167,7 +167,6 @@ static void print_space(noe_buf *b, const noe_space_stats *s)
         {"samples", (uint64_t)s->n_samples},
         {"prune.classes", s->prune.n_classes},
         {"prune.accepted", s->prune.n_accepted},
-        {"prune.removed", s->prune.n_removed},
         {"prune.derived", s->prune.n_derived},
         {"prune.siblings", s->prune.n_siblings},
         {"prune.false", s->prune.n_false},

@@ -58,6 +58,7 @@ typedef struct slot {
 typedef struct lifter {
     const noe_pair *pair;
     uint64_t seed;
+    int costly; /* side that a rewrite should start from; -1: either */
     slot slots[MAX_SLOTS];
     int n_slots;
     int slot_of[NOE_PAIR_MAX_NODES][NOE_MAX_PARAMS];
@@ -92,8 +93,8 @@ static int find_slot(const lifter *l, const slot *s)
         const slot *o = &l->slots[i];
         bool same_param =
             o->param == s->param || (is_bound(o->param) && is_bound(s->param));
-        if (same_param && o->rank == s->rank && o->axis_slot == s->axis_slot &&
-            o->is_patterned == s->is_patterned && noe_value_eq(&o->value, &s->value))
+        if (same_param && o->rank == s->rank && o->is_patterned == s->is_patterned &&
+            noe_value_eq(&o->value, &s->value))
             return i;
     }
     return -1;
@@ -258,6 +259,13 @@ static bool is_useless_literal(const slot *s)
     return false;
 }
 
+/* A parameter variable must be bound by the side that is to be rewritten: the costlier
+ * one, if there is one. */
+static bool may_be_variable(const lifter *l, const slot *s)
+{
+    return l->costly < 0 || s->n_uses[l->costly] > 0;
+}
+
 /* Whether a parameter variable would say more than the value: if it ties two uses
  * together. A lone one only has the values that make the types fit. Axes and the shapes
  * of ones and zeros are another matter: there the others are as good. */
@@ -277,7 +285,7 @@ static void collect_forms(lifter *l)
             add_shape_forms(l, s);
         if (!is_worth_a_variable(s) && !is_useless_literal(s))
             add_form(s, (form){.kind = FORM_LITERAL});
-        if (is_worth_a_variable(s))
+        if (is_worth_a_variable(s) && may_be_variable(l, s))
             add_form(s, (form){.kind = FORM_VARIABLE});
         if (is_bound(s->param))
             add_bound_forms(l, s);
@@ -289,7 +297,7 @@ static void collect_forms(lifter *l)
             add_offset_forms(l, s);
         if (is_axis(s->param))
             add_form(s, (form){.kind = FORM_FROM_END});
-        if (!is_worth_a_variable(s))
+        if (!is_worth_a_variable(s) && may_be_variable(l, s))
             add_form(s, (form){.kind = FORM_VARIABLE});
         if (is_worth_a_variable(s) || is_useless_literal(s))
             add_form(s, (form){.kind = FORM_LITERAL});
@@ -701,14 +709,14 @@ static void filter_forms(lifter *l, noe_rule *rule)
 
 /* The costlier side is the left one; then the larger; then the first in the alphabet.
  */
-static bool is_oriented(const noe_rule *rule, int gain)
+static bool is_oriented(const noe_rule *rule, int costly)
 {
     noe_rule back = noe_rule_reversed(rule);
     bool forth_ok = noe_rule_is_directed(rule), back_ok = noe_rule_is_directed(&back);
-    if (!forth_ok || !back_ok || rule->n_roots > 1)
+    if (!forth_ok || !back_ok)
         return forth_ok;
-    if (gain)
-        return gain > 0;
+    if (costly >= 0)
+        return costly == 0;
     int left = noe_rule_count_ops(rule, false), right = noe_rule_count_ops(rule, true);
     if (left != right)
         return left > right;
@@ -727,10 +735,7 @@ static bool keep_variant(lifter *l, const noe_rule *rule)
 {
     noe_rule *r = noe_malloc(sizeof *r);
     *r = *rule;
-    bool has_weight_op;
-    int cost[2];
-    noe_pair_costs(l->pair, cost, &has_weight_op);
-    if (!is_oriented(r, cost[0] - cost[1]))
+    if (!is_oriented(r, l->costly))
         *r = noe_rule_reversed(r);
     bool is_new = noe_rule_is_directed(r) && l->out->n < NOE_LIFT_MAX_VARIANTS;
     noe_buf text = {0};
@@ -792,6 +797,16 @@ static void try_condition(lifter *l, int condition, noe_rule *rule)
     }
 }
 
+static int costly_side(const noe_pair *pair)
+{
+    bool has_weight_op;
+    int cost[2];
+    noe_pair_costs(pair, cost, &has_weight_op);
+    if (pair->kind == NOE_PAIR_SIBLING)
+        return 0;
+    return cost[0] == cost[1] ? -1 : cost[0] < cost[1];
+}
+
 static bool has_broadcast(const noe_pair *pair)
 {
     for (int v = 0; v < pair->n_vars; v++) {
@@ -809,6 +824,7 @@ void noe_pair_lift(const noe_pair *pair, uint64_t seed, noe_lifted *out)
     l->pair = pair;
     l->seed = seed;
     l->out = out;
+    l->costly = costly_side(pair);
     collect_slots(l);
     if (!l->is_full) {
         collect_forms(l);

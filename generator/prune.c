@@ -29,7 +29,7 @@
 #define EAGER_CLASS     64    /* up to here rules are tried on old e-nodes, too */
 #define RECHECK         16    /* rounds: a one-element tensor has one sign a round */
 #define NOTHING         UINT32_MAX
-#define MAX_DERIVED     800 /* in order of level */
+#define MAX_DERIVED     800 /* the largest gains */
 #define MAX_CONSTANTS   1   /* on one side of a pair, up to this level: */
 #define CONSTANTS_LEVEL 2
 #define MAX_REPEATS     2 /* uses of variables beyond the first, both sides together */
@@ -53,7 +53,6 @@ typedef struct rule {
     uint32_t left, right; /* e-nodes; right NOTHING: the leaf of the class */
     int level;
     uint32_t key;
-    bool is_alive, is_kept;
 } rule;
 
 /* A rule in one direction, listed at the root move of its left side. */
@@ -176,11 +175,7 @@ static void list_rule(pruner *p, uint32_t id, int from)
 static void add_rule(pruner *p, const noe_pair *pair, uint32_t left, uint32_t right)
 {
     rule *r = noe_calloc(1, sizeof *r);
-    *r = (rule){.left = left,
-                .right = right,
-                .pair = *pair,
-                .level = p->level,
-                .is_alive = true};
+    *r = (rule){.left = left, .right = right, .pair = *pair, .level = p->level};
     fill_patterns(pair, r);
     uint32_t id = p->n_rules;
     NOE_PUSH(p->rules, p->n_rules, p->cap_rules, r);
@@ -361,8 +356,6 @@ static void match(pruner *p, const todo *t)
 static void apply_rule(pruner *p, const directed *d, uint32_t e)
 {
     p->r = p->rules[d->rule];
-    if (!p->r->is_alive)
-        return;
     p->to = p->r->side[!d->from];
     p->root = e;
     p->cut = 0;
@@ -581,48 +574,10 @@ static noe_status explain_level(pruner *p, int level, noe_error *err)
     return status;
 }
 
-/* Drops what the others explain, the least general and the largest first. */
-static noe_status backward_pass(pruner *p, noe_error *err)
-{
-    ordered *order = noe_malloc((p->n_rules + 1) * sizeof *order);
-    noe_status status = NOE_OK;
-    for (uint32_t i = 0; i < p->n_rules; i++) {
-        const rule *r = p->rules[i];
-        order[i] = (ordered){i, UINT32_MAX - (r->key * 8u + (uint32_t)r->level)};
-    }
-    qsort(order, p->n_rules, sizeof *order, compare_ordered);
-    for (uint32_t i = 0; i < p->n_rules && status == NOE_OK; i++) {
-        rule *r = p->rules[order[i].id];
-        p->level = r->level;
-        r->is_alive = false;
-        load_class(p, p->u->enodes[r->left].value);
-        p->base = r->right == NOTHING ? p->self : r->right;
-        for (uint32_t k = 0; k < p->n_members; k++)
-            apply_rules(p, p->members[k], 0);
-        r->is_alive = find(p, r->left) != find(p, p->base);
-        r->is_kept = r->is_alive || noe_pair_is_useful(&r->pair);
-        p->stats->n_removed += !r->is_kept;
-        if (i % 64 == 0)
-            noe_progress(p->u->env, "%s: backward pass, %u of %u", p->u->space->name, i,
-                         p->n_rules);
-        if (noe_cancelled(p->u->env))
-            status = noe_fail(err, NOE_ERR_CANCELLED, "interrupted while pruning");
-    }
-    free(order);
-    return status;
-}
-
 static void emit_rules(pruner *p)
 {
-    for (uint32_t i = 0; i < p->n_rules; i++) {
-        const rule *r = p->rules[i];
-        noe_pair pair = r->pair;
-        if (!r->is_kept)
-            continue;
-        pair.kind = r->is_alive ? NOE_PAIR_AXIOM : NOE_PAIR_DERIVED;
-        p->stats->n_derived += !r->is_alive;
-        push_pair(p, &pair);
-    }
+    for (uint32_t i = 0; i < p->n_rules; i++)
+        push_pair(p, &p->rules[i]->pair);
 }
 
 static int cost_of(const noe_enode *e)
@@ -644,12 +599,24 @@ static uint32_t find_cheaper(const noe_universe *u, uint32_t e)
     return best;
 }
 
-/* Explained classes in which a general e-node costs more than another one. */
-static void emit_derived(pruner *p)
+typedef struct gain {
+    uint32_t from, to; /* e-nodes */
+    int gain;
+} gain;
+
+static int compare_gains(const void *a, const void *b)
 {
-    const noe_universe *u = p->u;
-    uint64_t n = 0;
-    for (uint32_t e = 0; e < u->n_enodes && n < MAX_DERIVED; e++) {
+    const gain *x = a, *y = b;
+    if (x->gain != y->gain)
+        return y->gain - x->gain;
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* Explained classes in which a general e-node costs more than another one. */
+static void collect_gains(const noe_universe *u, gain **gains, uint32_t *n)
+{
+    uint32_t cap = 0;
+    for (uint32_t e = 0; e < u->n_enodes; e++) {
         const noe_enode *x = &u->enodes[e];
         if (!x->is_canonical || key_of(x) != 0 || x->n_runtime == 0 ||
             stands_alone(u, x->value))
@@ -657,17 +624,33 @@ static void emit_derived(pruner *p)
         const noe_enode *first = &u->enodes[u->classes[x->value].first - 1];
         if (first->n_vars != x->n_vars)
             continue; /* some variable does not matter */
-        noe_pair pair;
         uint32_t best = find_cheaper(u, e);
-        if (best == e || !noe_pair_make(u, e, best, &pair) ||
+        gain g = {e, best, cost_of(x) - cost_of(&u->enodes[best])};
+        if (best != e)
+            NOE_PUSH(*gains, *n, cap, g);
+    }
+    if (*n)
+        qsort(*gains, *n, sizeof **gains, compare_gains);
+}
+
+static void emit_derived(pruner *p)
+{
+    const noe_universe *u = p->u;
+    gain *gains = NULL;
+    uint32_t n = 0, n_kept = 0;
+    collect_gains(u, &gains, &n);
+    for (uint32_t i = 0; i < n && n_kept < MAX_DERIVED; i++) {
+        noe_pair pair;
+        if (!noe_pair_make(u, gains[i].from, gains[i].to, &pair) ||
             !noe_pair_is_useful(&pair) || !noe_pair_holds(&pair, u->env->seed, RECHECK))
             continue;
         noe_pair_generalize(&pair, u->env->seed);
         pair.kind = NOE_PAIR_DERIVED;
         push_pair(p, &pair);
-        n++;
+        n_kept++;
     }
-    p->stats->n_derived += n;
+    free(gains);
+    p->stats->n_derived += n_kept;
 }
 
 /* Two siblings that one heavy operator over joined operands computes at once. */
@@ -715,8 +698,6 @@ noe_status noe_universe_prune(const noe_universe *u, noe_pair **pairs, int *n_pa
     p->parent = noe_malloc((u->n_enodes + 1) * sizeof *p->parent);
     for (int level = 1; level <= u->n_levels && status == NOE_OK; level++)
         status = explain_level(p, level, err);
-    if (status == NOE_OK)
-        status = backward_pass(p, err);
     if (status == NOE_OK) {
         emit_rules(p);
         emit_derived(p);

@@ -8,9 +8,8 @@
 #include "generator/pair.h"
 
 typedef struct noe_prune_stats {
-    uint64_t n_classes;    /* with something to explain */
-    uint64_t n_accepted;   /* after the forward pass */
-    uint64_t n_removed;    /* by the backward pass */
+    uint64_t n_classes; /* with something to explain */
+    uint64_t n_accepted;
     uint64_t n_derived;    /* kept although derivable: fewer heavy operators */
     uint64_t n_siblings;   /* pairs with two outputs */
     uint64_t n_false;      /* refuted on fresh points */

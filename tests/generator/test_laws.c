@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Laws that any set of candidates must contain or imply. A law is a rule and shapes at
+ * which it is looked at; it counts as found if rewriting its left side with the first
+ * variants of all groups, in both directions, reaches its right side within a few
+ * steps: that is what the optimizer does with them. */
+#include "tests/generator/fixture.h"
+
+#include "core/match.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_STEPS  3
+#define MAX_GRAPHS 1500
+
+typedef struct law {
+    const char *set;  /* --ops: which operators it needs */
+    const char *text; /* parameters literal */
+    const char *shapes[4];
+} law;
+
+#define EW   "add,sub,mul,div,neg,reciprocal,exp"
+#define ACT  "relu,sigmoid,tanh,concat,slice,transpose,reshape"
+#define RED  "add,sub,mul,reduce_sum,reduce_mean,softmax"
+#define MAT  "matmul,add,mul,concat,slice,transpose"
+#define CONV "conv,add,mul,concat,slice,reshape"
+#define POOL "conv,average_pool,pad,add"
+
+static const law laws[] = {
+    {EW, "add(?a, add(?b, ?c)) => add(add(?a, ?b), ?c)", {"2,3", "2,3", "2,3"}},
+    {EW, "mul(?a, mul(?b, ?c)) => mul(mul(?a, ?b), ?c)", {"2,3", "2,3", "2,3"}},
+    {EW,
+     "add(mul(?a, ?b), mul(?a, ?c)) => mul(?a, add(?b, ?c))",
+     {"2,3", "2,3", "2,3"}},
+    {EW, "neg(neg(?a)) => ?a", {"2,3"}},
+    {EW, "sub(?a, ?b) => add(?a, neg(?b))", {"2,3", "2,3"}},
+    {EW, "div(?a, ?b) => mul(?a, reciprocal(?b))", {"2,3", "2,3"}},
+    {EW, "neg(add(?a, ?b)) => add(neg(?a), neg(?b))", {"2,3", "2,3"}},
+    {EW, "mul(neg(?a), ?b) => neg(mul(?a, ?b))", {"2,3", "2,3"}},
+    {EW, "exp(add(?a, ?b)) => mul(exp(?a), exp(?b))", {"2,3", "2,3"}},
+    {ACT,
+     "relu(concat[axis=1](?a, ?b)) => concat[axis=1](relu(?a), relu(?b))",
+     {"2,3", "2,4"}},
+    {ACT,
+     "sigmoid(concat[axis=0](?a, ?b)) => concat[axis=0](sigmoid(?a), sigmoid(?b))",
+     {"2,3", "4,3"}},
+    {ACT,
+     "tanh(concat[axis=1](?a, ?b)) => concat[axis=1](tanh(?a), tanh(?b))",
+     {"2,3", "2,4"}},
+    {ACT,
+     "relu(slice[axis=1, start=1, end=3](?a)) => slice[axis=1, start=1, "
+     "end=3](relu(?a))",
+     {"2,5"}},
+    {ACT,
+     "sigmoid(transpose[perm=[1, 0]](?a)) => transpose[perm=[1, 0]](sigmoid(?a))",
+     {"2,3"}},
+    {ACT, "relu(reshape[shape=[6]](?a)) => reshape[shape=[6]](relu(?a))", {"2,3"}},
+    {ACT, "transpose[perm=[1, 0]](transpose[perm=[1, 0]](?a)) => ?a", {"2,3"}},
+    {ACT,
+     "slice[axis=1, start=0, end=3](concat[axis=1](?a, ?b)) => ?a",
+     {"2,3", "2,4"}},
+    {ACT,
+     "slice[axis=1, start=3, end=7](concat[axis=1](?a, ?b)) => ?b",
+     {"2,3", "2,4"}},
+    {ACT,
+     "concat[axis=1](slice[axis=1, start=0, end=2](?a), slice[axis=1, start=2, "
+     "end=5](?a)) => ?a",
+     {"2,5"}},
+    {ACT,
+     "transpose[perm=[1, 0]](concat[axis=1](?a, ?b)) => "
+     "concat[axis=0](transpose[perm=[1, 0]](?a), transpose[perm=[1, 0]](?b))",
+     {"2,3", "2,4"}},
+    {RED,
+     "reduce_sum[axes=[1]](add(?a, ?b)) => add(reduce_sum[axes=[1]](?a), "
+     "reduce_sum[axes=[1]](?b))",
+     {"2,3", "2,3"}},
+    {RED,
+     "reduce_mean[axes=[0]](add(?a, ?b)) => add(reduce_mean[axes=[0]](?a), "
+     "reduce_mean[axes=[0]](?b))",
+     {"2,3", "2,3"}},
+    {RED, "softmax[axis=1](add(?a, ?b)) => softmax[axis=1](?a)", {"2,3", "2,1"}},
+    {RED, "softmax[axis=1](sub(?a, ?b)) => softmax[axis=1](?a)", {"2,3", "2,1"}},
+    {MAT,
+     "matmul(matmul(?a, ?b), ?c) => matmul(?a, matmul(?b, ?c))",
+     {"2,3", "3,4", "4,5"}},
+    {MAT,
+     "add(matmul(?a, ?b), matmul(?a, ?c)) => matmul(?a, add(?b, ?c))",
+     {"2,3", "3,4", "3,4"}},
+    {MAT,
+     "add(matmul(?a, ?c), matmul(?b, ?c)) => matmul(add(?a, ?b), ?c)",
+     {"2,3", "2,3", "3,4"}},
+    {MAT,
+     "concat[axis=1](matmul(?a, ?b), matmul(?a, ?c)) => matmul(?a, concat[axis=1](?b, "
+     "?c))",
+     {"2,3", "3,4", "3,5"}},
+    {MAT,
+     "concat[axis=0](matmul(?a, ?c), matmul(?b, ?c)) => matmul(concat[axis=0](?a, ?b), "
+     "?c)",
+     {"2,3", "5,3", "3,4"}},
+    {MAT,
+     "add(matmul(?a, ?b), matmul(?c, ?d)) => matmul(concat[axis=1](?a, ?c), "
+     "concat[axis=0](?b, ?d))",
+     {"2,3", "3,4", "2,5", "5,4"}},
+    {MAT, "mul(matmul(?a, ?b), ?c) => matmul(?a, mul(?b, ?c))", {"2,3", "3,4", ""}},
+    {MAT,
+     "transpose[perm=[1, 0]](matmul(?a, ?b)) => matmul(transpose[perm=[1, 0]](?b), "
+     "transpose[perm=[1, 0]](?a))",
+     {"2,3", "3,4"}},
+    {MAT,
+     "slice[axis=1, start=1, end=3](matmul(?a, ?b)) => matmul(?a, slice[axis=1, "
+     "start=1, end=3](?b))",
+     {"2,3", "3,4"}},
+    {MAT,
+     "{ matmul(?a, ?b), matmul(?a, ?c) } => { slice[axis=1, start=0, end=4](matmul(?a, "
+     "concat[axis=1](?b, ?c))), slice[axis=1, start=4, end=9](matmul(?a, "
+     "concat[axis=1](?b, ?c))) }",
+     {"2,3", "3,4", "3,5"}},
+    {CONV,
+     "add(conv[pads=[1, 1, 1, 1]](?a, ?b), conv[pads=[1, 1, 1, 1]](?a, ?c)) => "
+     "conv[pads=[1, 1, 1, 1]](?a, add(?b, ?c))",
+     {"1,3,5,5", "4,3,3,3", "4,3,3,3"}},
+    {CONV,
+     "add(conv[pads=[1, 1, 1, 1]](?a, ?c), conv[pads=[1, 1, 1, 1]](?b, ?c)) => "
+     "conv[pads=[1, 1, 1, 1]](add(?a, ?b), ?c)",
+     {"1,3,5,5", "1,3,5,5", "4,3,3,3"}},
+    {CONV,
+     "concat[axis=1](conv(?a, ?b), conv(?a, ?c)) => conv(?a, concat[axis=0](?b, ?c))",
+     {"1,3,5,5", "4,3,1,1", "2,3,1,1"}},
+    {CONV,
+     "concat[axis=0](conv(?a, ?c), conv(?b, ?c)) => conv(concat[axis=0](?a, ?b), ?c)",
+     {"1,3,5,5", "2,3,5,5", "4,3,1,1"}},
+    {CONV,
+     "add(conv(?a, ?b), conv(?c, ?d)) => conv(concat[axis=1](?a, ?c), "
+     "concat[axis=1](?b, ?d))",
+     {"1,3,5,5", "4,3,1,1", "1,2,5,5", "4,2,1,1"}},
+    {CONV,
+     "mul(conv(?a, ?b), ?c) => conv(?a, mul(?b, ?c))",
+     {"1,3,5,5", "4,3,1,1", ""}},
+    {CONV,
+     "mul(conv[pads=[1, 1, 1, 1]](?a, ?b), ?c) => conv[pads=[1, 1, 1, 1]](?a, mul(?b, "
+     "reshape[shape=[4, 1, 1, 1]](?c)))",
+     {"1,3,5,5", "4,3,3,3", "4,1,1"}},
+    {CONV,
+     "slice[axis=1, start=1, end=3](conv(?a, ?b)) => conv(?a, slice[axis=0, start=1, "
+     "end=3](?b))",
+     {"1,3,5,5", "4,3,1,1"}},
+    {CONV,
+     "{ conv(?a, ?b), conv(?a, ?c) } => { slice[axis=1, start=0, end=4](conv(?a, "
+     "concat[axis=0](?b, ?c))), slice[axis=1, start=4, end=6](conv(?a, "
+     "concat[axis=0](?b, ?c))) }",
+     {"1,3,5,5", "4,3,1,1", "2,3,1,1"}},
+    {POOL,
+     "conv[pads=[1, 1, 1, 1]](?a, identity_kernel[shape=[3, 3, 3, 3]]()) => ?a",
+     {"1,3,5,5"}},
+    {POOL,
+     "conv[pads=[1, 1, 1, 1], group=3](?a, average_kernel[shape=[3, 1, 3, 3]]()) => "
+     "average_pool[kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1](?a)",
+     {"1,3,5,5"}},
+    {POOL,
+     "add(average_pool[kernel_shape=[2, 2]](?a), average_pool[kernel_shape=[2, "
+     "2]](?b)) => average_pool[kernel_shape=[2, 2]](add(?a, ?b))",
+     {"1,3,5,5", "1,3,5,5"}},
+    {POOL,
+     "conv(?a, ?b) => conv[pads=[1, 1, 1, 1]](?a, pad[pads=[0, 0, 1, 1, 0, 0, 1, "
+     "1]](?b))",
+     {"1,3,5,5", "4,3,1,1"}},
+};
+
+/* Rules of one set, made once a process: the tests of a case run in one. */
+static const char *loaded_set;
+static noe_rule *rules;
+static int n_rules;
+
+static void add_rule(const noe_rule *r)
+{
+    if (noe_rule_is_directed(r))
+        rules[n_rules++] = *r;
+}
+
+static void load_rules(const char *set)
+{
+    if (loaded_set && strcmp(loaded_set, set) == 0)
+        return;
+    noe_env env = quiet_env(1);
+    noe_generate_options options = {set, 3, 0};
+    noe_generated g;
+    noe_error err = {0};
+    noe_assert_ok(noe_generate(&options, &env, &g, &err), err);
+    free(rules);
+    rules =
+        noe_calloc((size_t)g.n_groups * 2 * NOE_LIFT_MAX_VARIANTS + 1, sizeof *rules);
+    n_rules = 0;
+    for (int i = 0; i < g.n_groups; i++) {
+        for (int k = 0; k < g.groups[i].variants.n; k++) {
+            noe_rule *r = noe_malloc(sizeof *r);
+            noe_assert_ok(
+                noe_rule_parse(g.groups[i].variants.text[k], SIZE_MAX, r, &err), err);
+            noe_rule back = noe_rule_reversed(r);
+            add_rule(r);
+            add_rule(&back);
+            free(r);
+        }
+    }
+    noe_generated_clear(&g);
+    loaded_set = set;
+}
+
+static noe_shape parse_shape(const char *text)
+{
+    noe_shape s = {0};
+    for (const char *p = text; *p;) {
+        char *end;
+        s.dim[s.rank++] = strtoll(p, &end, 10);
+        p = *end ? end + 1 : end;
+    }
+    return s;
+}
+
+/* One side of r over inputs of the law's shapes. */
+static noe_graph *make_side(const law *l, const noe_rule *r, bool right, noe_pool *pool,
+                            const uint32_t *leaves)
+{
+    noe_graph *g = noe_graph_new(pool);
+    noe_binding *b = noe_calloc(1, sizeof *b);
+    noe_ref ref[NOE_RULE_MAX_NODES];
+    noe_error err = {0};
+    for (int v = 0; v < r->n_vars; v++) {
+        int i = r->vars[v].name[0] - 'a';
+        b->type[v] = (noe_type){NOE_F32, parse_shape(l->shapes[i])};
+        b->ref[v] = noe_graph_leaf(g, NOE_OP_INPUT, leaves[i]);
+        b->bound[v] = true;
+    }
+    for (uint16_t i = 0; i < r->n_nodes; i++) {
+        const noe_pattern_node *n = &r->nodes[i];
+        noe_ref in[NOE_RULE_MAX_INPUTS];
+        noe_type types[NOE_RULE_MAX_INPUTS];
+        noe_params params;
+        if (n->is_var) {
+            ref[i] = b->ref[n->var];
+            continue;
+        }
+        for (int k = 0; k < n->n_inputs; k++) {
+            in[k] = ref[n->inputs[k]];
+            types[k] = *noe_graph_type(g, in[k]);
+        }
+        noe_assert_ok(noe_rule_params(r, i, b, types, n->n_inputs, &params, &err), err);
+        noe_assert_ok(noe_graph_add(g, n->op, &params, in, n->n_inputs, &ref[i], &err),
+                      err);
+    }
+    for (int k = 0; k < r->n_roots; k++)
+        noe_graph_add_output(g, ref[right ? r->rhs[k] : r->lhs[k]], "");
+    free(b);
+    return g;
+}
+
+/* The nodes that an output needs. */
+static uint32_t count_live(const noe_graph *g)
+{
+    uint8_t *live = noe_calloc(g->n_nodes + 1, 1);
+    uint32_t n = 0;
+    noe_graph_mark_live(g, live);
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        n += live[i];
+    free(live);
+    return n;
+}
+
+typedef struct search {
+    noe_graph *graphs[MAX_GRAPHS];
+    int depth[MAX_GRAPHS];
+    uint64_t hash[MAX_GRAPHS];
+    int n;
+    uint64_t goal;
+    bool found;
+    const noe_rule *rule;
+    int from;
+    uint32_t max_nodes;
+} search;
+
+static void add_graph(search *s, noe_graph *g, int depth)
+{
+    uint64_t hash = noe_graph_hash(g);
+    s->found = s->found || hash == s->goal;
+    bool is_new = s->n < MAX_GRAPHS && count_live(g) <= s->max_nodes;
+    for (int i = 0; i < s->n && is_new; i++)
+        is_new = s->hash[i] != hash;
+    if (!is_new) {
+        noe_graph_free(g);
+        return;
+    }
+    s->graphs[s->n] = g;
+    s->depth[s->n] = depth;
+    s->hash[s->n++] = hash;
+}
+
+static bool on_match(void *ctx, const noe_match *m)
+{
+    search *s = ctx;
+    noe_graph *out;
+    if (noe_rule_apply(s->rule, s->graphs[s->from], m, &out, NULL) == NOE_OK)
+        add_graph(s, out, s->depth[s->from] + 1);
+    return !s->found;
+}
+
+static bool reaches(noe_graph *from, uint64_t goal, uint32_t max_nodes)
+{
+    search *s = noe_calloc(1, sizeof *s);
+    s->goal = goal;
+    s->max_nodes = max_nodes;
+    add_graph(s, from, 0);
+    for (s->from = 0; s->from < s->n && !s->found; s->from++) {
+        if (s->depth[s->from] == MAX_STEPS)
+            break;
+        for (int r = 0; r < n_rules && !s->found; r++) {
+            s->rule = &rules[r];
+            for (uint32_t i = 0; i < s->graphs[s->from]->n_nodes && !s->found; i++)
+                noe_rule_match(s->rule, s->graphs[s->from], i, on_match, s);
+        }
+    }
+    bool found = s->found;
+    for (int i = 0; i < s->n; i++)
+        noe_graph_free(s->graphs[i]);
+    free(s);
+    return found;
+}
+
+START_TEST(test_laws_are_found_or_follow)
+{
+    const law *l = &laws[_i];
+    noe_error err = {0};
+    noe_rule *r = noe_malloc(sizeof *r);
+    noe_pool *pool = noe_pool_new();
+    uint32_t leaves[4];
+    load_rules(l->set);
+    noe_assert_ok(noe_rule_parse(l->text, SIZE_MAX, r, &err), err);
+    for (int i = 0; i < 4; i++) {
+        char name[2] = {(char)('a' + i), 0};
+        noe_type t = {NOE_F32, parse_shape(l->shapes[i] ? l->shapes[i] : "")};
+        leaves[i] = noe_pool_add_leaf(pool, name, &t, NULL, 0, NULL);
+    }
+    noe_graph *left = make_side(l, r, false, pool, leaves);
+    noe_graph *right = make_side(l, r, true, pool, leaves);
+    uint32_t a = count_live(left), b = count_live(right), most = a > b ? a : b;
+    bool found = reaches(left, noe_graph_hash(right), most + 3);
+    ck_assert_msg(found, "neither a candidate of %s nor a consequence: %s", l->set,
+                  l->text);
+    noe_graph_free(right);
+    noe_pool_free(pool);
+    free(r);
+}
+END_TEST
+
+/* The search finds no proof of what is false. */
+START_TEST(test_laws_search_is_sound)
+{
+    static const law wrong[] = {
+        {EW, "add(?a, mul(?b, ?c)) => mul(add(?a, ?b), ?c)", {"2,3", "2,3", "2,3"}},
+        {EW, "exp(mul(?a, ?b)) => mul(exp(?a), exp(?b))", {"2,3", "2,3"}},
+        {EW, "sub(?a, ?b) => sub(?b, ?a)", {"2,3", "2,3"}},
+    };
+    noe_error err = {0};
+    load_rules(EW);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        noe_rule *r = noe_malloc(sizeof *r);
+        noe_pool *pool = noe_pool_new();
+        uint32_t leaves[4];
+        noe_assert_ok(noe_rule_parse(wrong[i].text, SIZE_MAX, r, &err), err);
+        for (int k = 0; k < 4; k++) {
+            char name[2] = {(char)('a' + k), 0};
+            noe_type t = {NOE_F32, parse_shape("2,3")};
+            leaves[k] = noe_pool_add_leaf(pool, name, &t, NULL, 0, NULL);
+        }
+        noe_graph *left = make_side(&wrong[i], r, false, pool, leaves);
+        noe_graph *right = make_side(&wrong[i], r, true, pool, leaves);
+        ck_assert_msg(!reaches(left, noe_graph_hash(right), count_live(right) + 2),
+                      "proved: %s", wrong[i].text);
+        noe_graph_free(right);
+        noe_pool_free(pool);
+        free(r);
+    }
+}
+END_TEST
+
+Suite *suite_laws(void);
+Suite *suite_laws(void)
+{
+    Suite *s = suite_create("laws");
+    TCase *tc = tcase_create("laws");
+    tcase_set_timeout(tc, 300);
+    tcase_add_loop_test(tc, test_laws_are_found_or_follow, 0,
+                        (int)(sizeof laws / sizeof *laws));
+    tcase_add_test(tc, test_laws_search_is_sound);
+    suite_add_tcase(s, tc);
+    return s;
+}
