@@ -20,7 +20,7 @@ typedef struct command {
     noe_option_texts input_shapes;
     double alpha, time_limit, rtol, atol;
     int64_t budget, check, threads, seed, fold_limit;
-    int dry_run, verbose, no_timing;
+    int dry_run, verbose, no_timing, assume_finite;
 } command;
 
 /* What a run holds; everything is released in one place. */
@@ -60,7 +60,10 @@ static const char *find_rules(const command *cmd)
 static noe_status load_rules(job *j, noe_error *err)
 {
     const char *path = find_rules(j->cmd);
-    noe_status status = noe_rule_set_load(&j->rules, path, NOE_CLASS_FLOAT, err);
+    unsigned classes = NOE_CLASSES_SAFE;
+    if (j->cmd->assume_finite)
+        classes |= 1U << NOE_CLASS_FINITE;
+    noe_status status = noe_rule_set_load(&j->rules, path, classes, err);
     if (status == NOE_OK && j->rules.n == 0)
         noe_log(&j->env, NOE_LOG_WARN, "%s holds no usable rule", path);
     noe_log(&j->env, NOE_LOG_INFO, "%s: %d rules, %d directions", path, j->rules.n_rows,
@@ -233,6 +236,8 @@ static noe_program describe(command *c, noe_option *options)
         {"rtol", 0, NOE_OPTION_REAL, &c->rtol, 0, 1, "<x>",
          "tolerance relative to a tensor's largest value", 0},
         {"atol", 0, NOE_OPTION_REAL, &c->atol, 0, 1e9, "<x>", "absolute tolerance", 0},
+        {"assume-finite", 0, NOE_OPTION_FLAG, &c->assume_finite, 0, 0, NULL,
+         "also use rules that hold only where no value is infinite or NaN", 0},
         {"no-timing", 0, NOE_OPTION_FLAG, &c->no_timing, 0, 0, NULL,
          "trust the sum of kernels, do not time the whole", 0},
         {"dry-run", 0, NOE_OPTION_FLAG, &c->dry_run, 0, 0, NULL, "write nothing", 0},

@@ -132,22 +132,22 @@ void noe_rule_set_freeze(noe_rule_set *s)
 
 typedef struct loader {
     noe_rule_set *set;
-    noe_numeric_class max_class;
+    unsigned classes;
 } loader;
 
 static noe_status load_row(void *ctx, const noe_rule_row *row, noe_error *err)
 {
     loader *l = ctx;
-    if (row->numeric > l->max_class)
+    if (!(l->classes >> row->numeric & 1))
         return NOE_OK;
     return noe_rule_set_add(l->set, row->id, row->text, row->numeric, err);
 }
 
-noe_status noe_rule_set_load(noe_rule_set *s, const char *path,
-                             noe_numeric_class max_class, noe_error *err)
+noe_status noe_rule_set_load(noe_rule_set *s, const char *path, unsigned classes,
+                             noe_error *err)
 {
     noe_ruledb *db;
-    loader l = {s, max_class};
+    loader l = {s, classes};
     NOE_TRY(noe_ruledb_open(path, NOE_RULEDB_READ, &db, err));
     noe_status status =
         noe_ruledb_each_rule(db, noe_op_table_hash(), load_row, &l, err);

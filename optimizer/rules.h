@@ -38,8 +38,12 @@ NOE_NODISCARD noe_status noe_rule_set_add(noe_rule_set *s, const char *id,
                                           noe_error *err);
 /* Builds the index; to be called once all are in. */
 void noe_rule_set_freeze(noe_rule_set *s);
-/* All of the above for the rules of a database whose class is at most max_class. */
+/* Classes of rules that hold for all inputs, up to rounding. FINITE ones (x - x => 0)
+ * would lose a NaN, RANGE ones may overflow where the model does not. */
+#define NOE_CLASSES_SAFE (1U << NOE_CLASS_EXACT | 1U << NOE_CLASS_FLOAT)
+
+/* All of the above for the rules of a database whose class is in the set. */
 NOE_NODISCARD noe_status noe_rule_set_load(noe_rule_set *s, const char *path,
-                                           noe_numeric_class max_class, noe_error *err);
+                                           unsigned classes, noe_error *err);
 
 #endif

@@ -159,7 +159,7 @@ START_TEST(test_property_with_stored_rules)
     noe_error err;
     if (access(rules_path(), R_OK) != 0)
         noe_skip("no rule database (NOETHER_RULES or build/rules.db)");
-    noe_assert_ok(noe_rule_set_load(&rules, rules_path(), NOE_CLASS_FLOAT, &err), err);
+    noe_assert_ok(noe_rule_set_load(&rules, rules_path(), NOE_CLASSES_SAFE, &err), err);
     for (int i = 0; i < SEEDS_A_TEST; i++)
         run_seed(&rules, (uint64_t)(1000 + _i * SEEDS_A_TEST + i));
     noe_rule_set_clear(&rules);

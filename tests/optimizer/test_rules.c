@@ -81,7 +81,7 @@ START_TEST(test_rules_need_a_database)
     noe_rule_set set = {0};
     noe_error err;
     noe_status status =
-        noe_rule_set_load(&set, "/nonexistent/rules.db", NOE_CLASS_FLOAT, &err);
+        noe_rule_set_load(&set, "/nonexistent/rules.db", NOE_CLASSES_SAFE, &err);
     ck_assert_int_ne(status, NOE_OK);
     ck_assert_msg(noe_contains(err.text, "/nonexistent/rules.db"), "%s", err.text);
     noe_rule_set_clear(&set);
