@@ -264,18 +264,38 @@ static void vary_values(noe_binding *b, const noe_rule *rule, const noe_param *p
     }
 }
 
-bool noe_rule_survives(const noe_rule *rule, const noe_binding *base,
-                       const noe_param *param, uint64_t seed, int n_tries)
+/* One dimension of one variable more, each in turn; counts well-typed instances. */
+static int sweep(const noe_rule *rule, const noe_binding *base, uint64_t seed)
+{
+    int n_typed = 0;
+    for (int v = 0; v < rule->n_vars; v++) {
+        for (int k = 0; k < base->type[v].shape.rank; k++) {
+            noe_binding b = *base;
+            b.type[v].shape.dim[k]++;
+            noe_instance r = noe_rule_try(rule, &b, seed);
+            if (r == NOE_INSTANCE_DIFFERS)
+                return -1;
+            n_typed += r == NOE_INSTANCE_EQUAL;
+        }
+    }
+    return n_typed;
+}
+
+int noe_rule_survives(const noe_rule *rule, const noe_binding *base,
+                      const noe_param *param, uint64_t seed, int n_tries)
 {
     if (noe_rule_try(rule, base, seed) != NOE_INSTANCE_EQUAL)
-        return false;
-    for (int i = 0; i < n_tries; i++) {
+        return -1;
+    int n_typed = sweep(rule, base, seed);
+    for (int i = 0; i < n_tries && n_typed >= 0; i++) {
         noe_rng rng = noe_rng_split(seed, "variation", (uint64_t)i);
         noe_binding b = *base;
         vary_types(&b, rule->n_vars, &rng);
         vary_values(&b, rule, param, &rng);
-        if (noe_rule_try(rule, &b, noe_rng_next(&rng)) == NOE_INSTANCE_DIFFERS)
-            return false;
+        noe_instance r = noe_rule_try(rule, &b, noe_rng_next(&rng));
+        if (r == NOE_INSTANCE_DIFFERS)
+            return -1;
+        n_typed += r == NOE_INSTANCE_EQUAL;
     }
-    return true;
+    return n_typed;
 }

@@ -22,9 +22,10 @@
 #define MAX_SLOTS     16
 #define MAX_FORMS     14
 #define PER_CONDITION 3  /* variants kept without a condition; one less with one */
-#define MAX_TRIALS    64 /* variants looked at of one condition */
-#define FORM_TRIES    24 /* variations of an instance */
-#define VARIANT_TRIES 40
+#define MAX_TRIALS    40 /* variants looked at of one condition */
+#define MAX_SURVIVORS 12 /* of them, ranked by generality */
+#define FORM_TRIES    12 /* variations of an instance, beside single dimensions */
+#define VARIANT_TRIES 24
 
 typedef enum form_kind {
     FORM_VARIABLE,
@@ -607,15 +608,20 @@ static void bind(const lifter *l, const noe_rule *rule, noe_binding *b,
     }
 }
 
-/* Parses the variant chosen and looks at it. */
-static bool try_variant(const lifter *l, int condition, int n_tries, noe_rule *rule)
+static bool parse_variant(const lifter *l, int condition, noe_rule *rule)
 {
     noe_buf text = {0};
     print_variant(&text, l, condition);
     bool ok = noe_rule_parse(noe_buf_text(&text), SIZE_MAX, rule, NULL) == NOE_OK;
     noe_buf_clear(&text);
-    if (!ok)
-        return false;
+    return ok;
+}
+
+/* Parses the variant chosen and looks at it: how general it is, -1 if it is wrong. */
+static int try_variant(const lifter *l, int condition, int n_tries, noe_rule *rule)
+{
+    if (!parse_variant(l, condition, rule))
+        return -1;
     noe_binding base;
     noe_param param[NOE_RULE_MAX_PVARS];
     bind(l, rule, &base, param);
@@ -677,7 +683,7 @@ static bool form_survives(lifter *l, int i, int f, noe_rule *rule)
     if (l->slots[i].forms[f].kind == FORM_OFFSET) /* its slot must be a variable */
         l->choice[l->slots[i].forms[f].other] =
             variable_form(&l->slots[l->slots[i].forms[f].other]);
-    if (try_variant(l, CONDITION_LITERAL, FORM_TRIES, rule))
+    if (try_variant(l, CONDITION_LITERAL, FORM_TRIES, rule) >= 0)
         return true;
     for (int k = 0; k < l->n_slots; k++) {
         int follows = offset_form(l, k, i);
@@ -686,7 +692,7 @@ static bool form_survives(lifter *l, int i, int f, noe_rule *rule)
         choose_literals(l);
         l->choice[i] = f;
         l->choice[k] = follows;
-        if (try_variant(l, CONDITION_LITERAL, FORM_TRIES, rule))
+        if (try_variant(l, CONDITION_LITERAL, FORM_TRIES, rule) >= 0)
             return true;
     }
     return false;
@@ -780,20 +786,51 @@ static bool next_choice(lifter *l)
     return false;
 }
 
-static void try_condition(lifter *l, int condition, noe_rule *rule)
+/* A variant that was looked at and not refuted. */
+typedef struct survivor {
+    int choice[MAX_SLOTS];
+    int n_typed, order;
+} survivor;
+
+static int compare_survivors(const void *a, const void *b)
 {
-    int most = 0, n_trials = 0, n_kept = 0;
+    const survivor *x = a, *y = b;
+    return x->n_typed != y->n_typed ? y->n_typed - x->n_typed : x->order - y->order;
+}
+
+/* Survivors of one condition, in the order of the sum of their form numbers. */
+static int collect_survivors(lifter *l, int condition, noe_rule *rule, survivor *out)
+{
+    int most = 0, n_trials = 0, n = 0;
     for (int i = 0; i < l->n_slots; i++)
         most += l->slots[i].n_forms - 1;
     for (int sum = 0; sum <= most; sum++) {
         for (bool more = first_choice(l, sum); more; more = next_choice(l)) {
-            if (++n_trials > MAX_TRIALS)
-                return;
-            if (try_variant(l, condition, VARIANT_TRIES, rule) &&
-                keep_variant(l, rule) &&
-                ++n_kept == PER_CONDITION - (condition != CONDITION_NONE))
-                return;
+            if (++n_trials > MAX_TRIALS || n == MAX_SURVIVORS)
+                return n;
+            int n_typed = try_variant(l, condition, VARIANT_TRIES, rule);
+            if (n_typed < 0)
+                continue;
+            memcpy(out[n].choice, l->choice, sizeof l->choice);
+            out[n].n_typed = n_typed;
+            out[n].order = n;
+            n++;
         }
+    }
+    return n;
+}
+
+/* Keeps the most general survivors: those that are well-typed most often. */
+static void try_condition(lifter *l, int condition, noe_rule *rule)
+{
+    survivor s[MAX_SURVIVORS];
+    int n = collect_survivors(l, condition, rule, s), n_kept = 0;
+    int wanted = condition == CONDITION_NONE ? PER_CONDITION : PER_CONDITION - 1;
+    qsort(s, (size_t)n, sizeof *s, compare_survivors);
+    for (int i = 0; i < n && n_kept < wanted; i++) {
+        memcpy(l->choice, s[i].choice, sizeof l->choice);
+        if (parse_variant(l, condition, rule))
+            n_kept += keep_variant(l, rule);
     }
 }
 
@@ -839,7 +876,7 @@ void noe_pair_lift(const noe_pair *pair, uint64_t seed, noe_lifted *out)
         if (out->n == NOE_LIFT_MAX_VARIANTS)
             free(out->text[--out->n]);
         choose_literals(l);
-        if (try_variant(l, CONDITION_LITERAL, VARIANT_TRIES, rule))
+        if (try_variant(l, CONDITION_LITERAL, VARIANT_TRIES, rule) >= 0)
             keep_variant(l, rule);
     }
     free(rule);

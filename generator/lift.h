@@ -32,9 +32,11 @@ typedef enum noe_instance {
 noe_instance noe_rule_try(const noe_rule *rule, const noe_binding *binding,
                           uint64_t seed);
 
-/* What to change about an instance that is known to be well-typed. param[i] is what
- * parameter variable i stands for. */
-bool noe_rule_survives(const noe_rule *rule, const noe_binding *base,
-                       const noe_param *param, uint64_t seed, int n_tries);
+/* Looks at variations of an instance: -1 if the rule is wrong at one of them (or at the
+ * instance itself), else at how many it is well-typed. Of two rules found at the same
+ * instance, the more general is well-typed at more of the same variations. param[i] is
+ * what parameter variable i stands for. */
+int noe_rule_survives(const noe_rule *rule, const noe_binding *base,
+                      const noe_param *param, uint64_t seed, int n_tries);
 
 #endif

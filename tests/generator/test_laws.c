@@ -342,10 +342,12 @@ START_TEST(test_laws_are_found_or_follow)
     noe_graph *left = make_side(l, r, false, pool, leaves);
     noe_graph *right = make_side(l, r, true, pool, leaves);
     uint32_t a = count_live(left), b = count_live(right), most = a > b ? a : b;
-    bool found = reaches(left, noe_graph_hash(right), most + 3);
+    uint64_t goal = noe_graph_hash(right), start = noe_graph_hash(left);
+    /* A variable cannot be rewritten: some laws are found from the right only. */
+    bool found = reaches(left, goal, most + 3);
+    found = reaches(right, start, most + 3) || found;
     ck_assert_msg(found, "neither a candidate of %s nor a consequence: %s", l->set,
                   l->text);
-    noe_graph_free(right);
     noe_pool_free(pool);
     free(r);
 }

@@ -151,7 +151,7 @@ START_TEST(test_check_refutes_wrong_generality)
         base->pvalue[0] = wrong[i].value;
         base->pbound[0] = true;
         ck_assert_int_eq(noe_rule_try(rule, base, 1), NOE_INSTANCE_EQUAL);
-        bool survives = noe_rule_survives(rule, base, &wrong[i].param, 1, 200);
+        bool survives = noe_rule_survives(rule, base, &wrong[i].param, 1, 200) >= 0;
         /* The second is true: other bounds give other types, or the same part. */
         ck_assert_msg(survives == (i == 1), "%s: %d", wrong[i].text, survives);
         free(base);
