@@ -292,10 +292,8 @@ int noe_rule_survives(const noe_rule *rule, const noe_binding *base,
         noe_binding b = *base;
         vary_types(&b, rule->n_vars, &rng);
         vary_values(&b, rule, param, &rng);
-        noe_instance r = noe_rule_try(rule, &b, noe_rng_next(&rng));
-        if (r == NOE_INSTANCE_DIFFERS)
+        if (noe_rule_try(rule, &b, noe_rng_next(&rng)) == NOE_INSTANCE_DIFFERS)
             return -1;
-        n_typed += r == NOE_INSTANCE_EQUAL;
     }
     return n_typed;
 }

@@ -33,9 +33,9 @@ noe_instance noe_rule_try(const noe_rule *rule, const noe_binding *binding,
                           uint64_t seed);
 
 /* Looks at variations of an instance: -1 if the rule is wrong at one of them (or at the
- * instance itself), else at how many it is well-typed. Of two rules found at the same
- * instance, the more general is well-typed at more of the same variations. param[i] is
- * what parameter variable i stands for. */
+ * instance itself), else at how many of those that change one dimension it is
+ * well-typed. A wrong bound of a slice, say, is not false there but ill-typed. param[i]
+ * is what parameter variable i stands for. */
 int noe_rule_survives(const noe_rule *rule, const noe_binding *base,
                       const noe_param *param, uint64_t seed, int n_tries);
 
