@@ -264,15 +264,33 @@ static void vary_values(noe_binding *b, const noe_rule *rule, const noe_param *p
     }
 }
 
+/* Sizes and bounds that parameter variables stand for follow a dimension that grew. */
+static void follow_dimension(noe_binding *b, const noe_rule *rule,
+                             const noe_param *param, int64_t old)
+{
+    for (int k = 0; k < rule->n_pvars; k++) {
+        noe_value *v = &b->pvalue[k];
+        if (param[k] == NOE_PARAM_START || param[k] == NOE_PARAM_END)
+            v->i += v->i == old;
+        for (int i = 0; param[k] == NOE_PARAM_SHAPE && i < v->n; i++)
+            v->list[i] += v->list[i] == old;
+    }
+}
+
 /* One dimension of one variable more, each in turn; counts well-typed instances. */
-static int sweep(const noe_rule *rule, const noe_binding *base, uint64_t seed)
+static int sweep(const noe_rule *rule, const noe_binding *base, const noe_param *param,
+                 uint64_t seed)
 {
     int n_typed = 0;
     for (int v = 0; v < rule->n_vars; v++) {
         for (int k = 0; k < base->type[v].shape.rank; k++) {
             noe_binding b = *base;
-            b.type[v].shape.dim[k]++;
+            int64_t old = b.type[v].shape.dim[k]++;
             noe_instance r = noe_rule_try(rule, &b, seed);
+            if (r == NOE_INSTANCE_ILL && rule->n_pvars) {
+                follow_dimension(&b, rule, param, old);
+                r = noe_rule_try(rule, &b, seed);
+            }
             if (r == NOE_INSTANCE_DIFFERS)
                 return -1;
             n_typed += r == NOE_INSTANCE_EQUAL;
@@ -286,7 +304,7 @@ int noe_rule_survives(const noe_rule *rule, const noe_binding *base,
 {
     if (noe_rule_try(rule, base, seed) != NOE_INSTANCE_EQUAL)
         return -1;
-    int n_typed = sweep(rule, base, seed);
+    int n_typed = sweep(rule, base, param, seed);
     for (int i = 0; i < n_tries && n_typed >= 0; i++) {
         noe_rng rng = noe_rng_split(seed, "variation", (uint64_t)i);
         noe_binding b = *base;
