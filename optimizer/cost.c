@@ -156,6 +156,55 @@ noe_status noe_costs_set_base(noe_costs *c, const noe_graph *g, noe_error *err)
     return NOE_OK;
 }
 
+/* Adds sign for each kernel of g to its entry's n_here. */
+static void count_kernels(noe_costs *c, const noe_graph *g, int32_t sign)
+{
+    noe_kernels_find(&c->kernels, g);
+    reserve(c, c->kernels.n);
+    for (uint32_t i = 0; i < c->kernels.n; i++)
+        entry_of(c, i)->n_here += sign;
+}
+
+static void forget_counts(noe_costs *c, const noe_graph *g)
+{
+    noe_kernels_find(&c->kernels, g);
+    for (uint32_t i = 0; i < c->kernels.n; i++)
+        entry_of(c, i)->n_here = 0;
+}
+
+static noe_status confirm_counted(noe_costs *c, const noe_graph *g, bool *changed,
+                                  noe_error *err)
+{
+    noe_kernels_find(&c->kernels, g);
+    for (uint32_t i = 0; i < c->kernels.n; i++) {
+        noe_cost_entry *e = entry_of(c, i);
+        double seconds;
+        if (e->n_here == 0 || e->confirmed || e->seconds < 0)
+            continue;
+        NOE_TRY(c->model->confirm(c->model, &c->kernels, i, &seconds, err));
+        e->confirmed = true;
+        *changed = *changed || seconds < e->seconds;
+        e->seconds = fmin(e->seconds, seconds);
+    }
+    return NOE_OK;
+}
+
+noe_status noe_costs_confirm(noe_costs *c, const noe_graph *a, const noe_graph *b,
+                             bool *changed, noe_error *err)
+{
+    *changed = false;
+    if (!c->model->confirm)
+        return NOE_OK;
+    count_kernels(c, a, 1);
+    count_kernels(c, b, -1);
+    noe_status status = confirm_counted(c, a, changed, err);
+    if (status == NOE_OK)
+        status = confirm_counted(c, b, changed, err);
+    forget_counts(c, a);
+    forget_counts(c, b);
+    return status;
+}
+
 bool noe_cost_improves(const noe_cost *cost)
 {
     if (!cost->exact)

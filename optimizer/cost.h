@@ -28,7 +28,10 @@ struct noe_cost_model {
                           double *seconds, noe_error *err);
     /* A guess of the same; NULL: everything is measured. */
     double (*estimate)(const noe_cost_model *m, noe_kernels *k, uint32_t i);
-    void (*close)(noe_cost_model *m); /* may be NULL */
+    /* A second opinion on a kernel that measure was asked for: the smaller of both.
+     * NULL: the first is final. */
+    noe_status (*confirm)(noe_cost_model *m, noe_kernels *k, uint32_t i,
+                          double *seconds, noe_error *err);
 };
 
 typedef struct noe_cost_entry {
@@ -37,6 +40,7 @@ typedef struct noe_cost_entry {
     double seconds; /* negative: not measured yet */
     int32_t n_base; /* times that the base has this kernel */
     int32_t n_here; /* the same for the graph at hand; 0 in between */
+    bool confirmed;
 } noe_cost_entry;
 
 /* Costs by kernel, for one run. */
@@ -71,6 +75,11 @@ NOE_NODISCARD noe_status noe_costs_graph(noe_costs *c, const noe_graph *g, doubl
  */
 NOE_NODISCARD noe_status noe_costs_set_base(noe_costs *c, const noe_graph *g,
                                             noe_error *err);
+/* Asks for a second opinion on the kernels that a and b do not share, once a kernel.
+ * *changed tells whether any price fell: costs known so far are then out of date. */
+NOE_NODISCARD noe_status noe_costs_confirm(noe_costs *c, const noe_graph *a,
+                                           const noe_graph *b, bool *changed,
+                                           noe_error *err);
 /* Is what came better than what went, by more than noise can be? */
 bool noe_cost_improves(const noe_cost *cost);
 /* Is a better than b? Seconds within a billionth are equal. */

@@ -17,11 +17,14 @@ typedef struct noe_backend_costs {
     noe_executor_options options;
     uint64_t n_timed, n_found; /* measured now; found in the database */
     uint64_t n_failed;
+    uint64_t *timed; /* hashes of the keys timed by this run, not confirmed yet */
+    size_t n_timed_keys, cap_timed_keys;
 } noe_backend_costs;
 
 /* cold_weights: time with weights that are not in the cache, as in a model whose
  * weights do not fit into it. */
 void noe_backend_costs_init(noe_backend_costs *c, noe_backend *backend, noe_ruledb *db,
                             const noe_env *env, bool cold_weights);
+void noe_backend_costs_clear(noe_backend_costs *c);
 
 #endif

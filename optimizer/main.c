@@ -190,6 +190,7 @@ static void release(job *j)
 {
     noe_optimize_result_clear(&j->result);
     noe_costs_clear(&j->costs);
+    noe_backend_costs_clear(&j->measured);
     noe_ruledb_close(j->cost_db);
     if (j->backend)
         j->backend->vt->close(j->backend);

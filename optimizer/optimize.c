@@ -110,6 +110,8 @@ noe_status noe_optimize(const noe_env *env, const noe_graph *g,
      * a second one ends everything. */
     if (r->search.interrupted && env->cancel)
         *env->cancel = 0;
+    /* Again: second opinions during the search may have changed prices. */
+    NOE_TRY(noe_costs_graph(costs, g, INFINITY, &r->before, err));
     if (!folded)
         return NOE_OK;
     noe_status status = decide(g, folded, costs, backend, options, r, err);

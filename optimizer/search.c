@@ -219,6 +219,28 @@ static bool is_allowed(const search *s, const noe_cost *cost)
            cost->weight_bytes <= s->max_weight_bytes;
 }
 
+/* Does g, whose cost is known, improve on the base, also by a second opinion? base is
+ * the graph that the costs compare with. */
+static noe_status improves(search *s, const noe_graph *base, const noe_graph *g,
+                           noe_cost *cost, bool *yes)
+{
+    bool changed;
+    *yes = noe_cost_improves(cost);
+    if (!*yes)
+        return NOE_OK;
+    noe_status status = noe_costs_confirm(s->costs, base, g, &changed, s->err);
+    if (status == NOE_ERR_CANCELLED) {
+        s->result->interrupted = true;
+        *yes = false;
+        return NOE_OK;
+    }
+    if (status != NOE_OK || !changed)
+        return status;
+    NOE_TRY(cost_of(s, g, INFINITY, cost));
+    *yes = noe_cost_improves(cost);
+    return NOE_OK;
+}
+
 /* Applies one match with the rewriter. *out is NULL where the rule does not fit after
  * all or changes nothing. */
 static noe_status try_match(search *s, noe_rewriter *r, const noe_site *site,
@@ -264,8 +286,10 @@ static bool judge_alone(void *ctx, const noe_site *site, const noe_match *match)
         return s->status == NOE_OK;
     gain found = {.site = *site, .order = w->n_gains};
     s->status = cost_of(s, out, w->limit, &found.cost);
-    if (s->status == NOE_OK && is_allowed(s, &found.cost) &&
-        noe_cost_improves(&found.cost))
+    bool yes = false;
+    if (s->status == NOE_OK && is_allowed(s, &found.cost))
+        s->status = improves(s, w->g, out, &found.cost, &yes);
+    if (yes)
         NOE_PUSH(w->gains, w->n_gains, w->cap_gains, found);
     noe_graph_free(out);
     return s->status == NOE_OK;
@@ -493,8 +517,8 @@ static noe_status beats_best(search *s, uint32_t index, bool *beats)
     if (index == s->best)
         return NOE_OK;
     NOE_TRY(cost_of(s, state->graph, INFINITY, &state->cost));
-    *beats = noe_cost_improves(&state->cost);
-    return NOE_OK;
+    return improves(s, s->frontier.states[s->best].graph, state->graph, &state->cost,
+                    beats);
 }
 
 /* A state that beats the best: sweep it, and match it everywhere from now on. */
@@ -610,8 +634,12 @@ static noe_status run(search *s, const noe_graph *g)
     if (s->options->budget > 0)
         NOE_TRY(best_first(s));
     NOE_TRY(look_at_top(s));
+    /* Second opinions have changed prices on the way. */
+    noe_state *best = &s->frontier.states[s->best];
+    NOE_TRY(cost_of(s, g, INFINITY, &s->result->before));
+    NOE_TRY(cost_of(s, best->graph, INFINITY, &best->cost));
     /* Steps within the noise may have added up. */
-    if (s->frontier.states[s->best].cost.seconds > s->result->before.seconds)
+    if (best->cost.seconds > s->result->before.seconds)
         return give_up(s, g);
     return NOE_OK;
 }

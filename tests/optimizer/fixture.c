@@ -103,6 +103,18 @@ static noe_status fake_measure(noe_cost_model *m, noe_kernels *k, uint32_t i,
     (void)err;
     f->n_measured++;
     *seconds = fake_seconds(f, k, i);
+    if (k->g->nodes[k->members[k->first[i]]].op == f->slowed)
+        *seconds *= 10;
+    return NOE_OK;
+}
+
+static noe_status fake_confirm(noe_cost_model *m, noe_kernels *k, uint32_t i,
+                               double *seconds, noe_error *err)
+{
+    fake_costs *f = (fake_costs *)m;
+    (void)err;
+    f->n_confirmed++;
+    *seconds = fake_seconds(f, k, i);
     return NOE_OK;
 }
 
@@ -113,8 +125,10 @@ static double fake_estimate(const noe_cost_model *m, noe_kernels *k, uint32_t i)
 
 void fake_costs_init(fake_costs *f, const fake_price *prices, double other)
 {
-    *f = (fake_costs){
-        .model = {.measure = fake_measure}, .prices = prices, .other = other};
+    *f = (fake_costs){.model = {.measure = fake_measure, .confirm = fake_confirm},
+                      .prices = prices,
+                      .other = other,
+                      .slowed = NOE_OP_COUNT};
 }
 
 void fake_costs_estimate(fake_costs *f)

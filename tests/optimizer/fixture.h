@@ -27,7 +27,8 @@ typedef struct fake_costs {
     const fake_price *prices; /* ends with price < 0 */
     double other;             /* of operators that are not listed */
     bool per_element;
-    int n_measured;
+    noe_op slowed; /* measures ten times its price at first; NOE_OP_COUNT: none */
+    int n_measured, n_confirmed;
 } fake_costs;
 void fake_costs_init(fake_costs *f, const fake_price *prices, double other);
 /* The same voice for estimates, times factor. */

@@ -179,6 +179,23 @@ START_TEST(test_search_does_not_run_away)
 }
 END_TEST
 
+/* A price that only a busy machine made does not survive a second look; each kernel is
+ * looked at again once, and only where a gain depends on it. */
+START_TEST(test_search_does_not_fall_for_an_outlier)
+{
+    scene s;
+    static const char *const rules[] = {"neg(?a) => tanh(tanh(?a))", NULL};
+    scene_init(&s, uphill_graph, rules, uphill_prices, 1);
+    s.fake.slowed = NOE_OP_NEG;
+    scene_run(&s);
+    ck_assert_int_eq(s.result.n_path, 0);
+    ck_assert_double_eq_tol(s.result.before.seconds, 1.52e-3, 1e-9);
+    ck_assert_int_ge(s.fake.n_confirmed, 1);
+    ck_assert_int_le(s.fake.n_confirmed, s.fake.n_measured);
+    scene_clear(&s);
+}
+END_TEST
+
 /* Folding may multiply the weights; the limit holds it back. */
 static const char low_rank_graph[] = "%0 = input \"x\" : f32[2,64]\n"
                                      "%1 = weight \"u\" : f32[64,2]\n"
@@ -326,6 +343,7 @@ Suite *suite_search(void)
     tcase_add_test(tc, test_search_finds_nothing_where_nothing_is);
     tcase_add_test(tc, test_search_is_idempotent);
     tcase_add_test(tc, test_search_does_not_run_away);
+    tcase_add_test(tc, test_search_does_not_fall_for_an_outlier);
     tcase_add_test(tc, test_search_bounds_folded_weights);
     tcase_add_test(tc, test_search_merges_siblings_by_a_rule_with_two_roots);
     tcase_add_test(tc, test_search_is_deterministic);
