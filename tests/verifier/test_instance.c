@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/verifier/fixture.h"
+#include "verifier/search.h"
+#include <stdlib.h>
+
+/* Instances of a rule at the first n places of the series; returns how many exist. */
+static int find_all(const noe_rule *rule, uint64_t seed, int n, noe_instance **out)
+{
+    int found = 0, attempts = 0;
+    for (int i = 0; i < n; i++) {
+        noe_instance *inst = noe_malloc(sizeof *inst);
+        if (noe_instance_find(rule, seed, i, 400, inst, &attempts))
+            out[found++] = inst;
+        else
+            free(inst);
+    }
+    return found;
+}
+
+static void drop(noe_instance **list, int n)
+{
+    for (int i = 0; i < n; i++)
+        free(list[i]);
+}
+
+START_TEST(test_instance_is_well_typed)
+{
+    fixture_rules rules;
+    noe_instance *list[48];
+    fixture_load("true_rules.txt", &rules);
+    for (int r = 0; r < rules.n; r++) {
+        int n = find_all(rules.rule[r], 3, 48, list);
+        ck_assert_msg(n >= 30, "%s: %d instances", rules.name[r], n);
+        for (int i = 0; i < n; i++) {
+            noe_instance copy;
+            copy.binding = list[i]->binding;
+            ck_assert_msg(noe_instance_check(rules.rule[r], &copy, false),
+                          "%s: instance %d is not well-typed", rules.name[r], i);
+        }
+        drop(list, n);
+    }
+    fixture_unload(&rules);
+}
+END_TEST
+
+START_TEST(test_instance_depends_on_seed_only)
+{
+    const noe_rule *rule = fixture_rule("add(?a, mul(?b, ?c)) => add(mul(?b, ?c), ?a)");
+    noe_instance *first = noe_malloc(sizeof *first),
+                 *second = noe_malloc(sizeof *second);
+    for (int i = 0; i < 20; i++) {
+        int attempts = 0;
+        ck_assert(noe_instance_find(rule, 9, i, 400, first, &attempts));
+        ck_assert(noe_instance_find(rule, 9, i, 400, second, &attempts));
+        noe_buf a = {0}, b = {0};
+        noe_instance_print(&a, rule, first);
+        noe_instance_print(&b, rule, second);
+        ck_assert_str_eq(noe_buf_text(&a), noe_buf_text(&b));
+        noe_buf_clear(&a);
+        noe_buf_clear(&b);
+    }
+    free(first);
+    free(second);
+}
+END_TEST
+
+START_TEST(test_instance_series_broadcasts_at_all_ranks)
+{
+    const noe_rule *rule = fixture_rule("add(?a, ?b) => add(?b, ?a)");
+    noe_instance *list[48];
+    int n = find_all(rule, 1, 48, list), broadcast = 0, equal = 0;
+    unsigned ranks = 0;
+    for (int i = 0; i < n; i++) {
+        const noe_shape *a = &list[i]->binding.type[0].shape;
+        const noe_shape *b = &list[i]->binding.type[1].shape;
+        ranks |= 1u << list[i]->type[rule->lhs[0]].shape.rank;
+        broadcast += !noe_shape_eq(a, b);
+        equal += noe_shape_eq(a, b);
+    }
+    drop(list, n);
+    ck_assert_uint_eq(ranks & 0x3f, 0x3f);
+    ck_assert_int_ge(broadcast, 10);
+    ck_assert_int_ge(equal, 10);
+}
+END_TEST
+
+START_TEST(test_instance_convolutions_vary)
+{
+    const noe_rule *rule = fixture_rule(
+        "conv[strides=$s, pads=$p, dilations=$d, group=$g](?x, ?w) => "
+        "neg(neg(conv[strides=$s, pads=$p, dilations=$d, group=$g](?x, ?w)))");
+    noe_instance *list[96];
+    int n = find_all(rule, 1, 96, list);
+    int grouped = 0, strided = 0, dilated = 0, one_sided = 0, even = 0;
+    unsigned ranks = 0;
+    for (int i = 0; i < n; i++) {
+        const noe_binding *b = &list[i]->binding;
+        int spatial = b->pvalue[0].n;
+        ranks |= 1u << b->type[0].shape.rank;
+        grouped += b->pvalue[3].i > 1;
+        for (int k = 0; k < spatial; k++) {
+            strided += b->pvalue[0].list[k] > 1;
+            dilated += b->pvalue[2].list[k] > 1;
+            one_sided += b->pvalue[1].list[k] != b->pvalue[1].list[spatial + k];
+            even += b->type[1].shape.dim[2 + k] % 2 == 0;
+        }
+    }
+    drop(list, n);
+    ck_assert_uint_eq(ranks, 1u << 3 | 1u << 4 | 1u << 5);
+    ck_assert_int_ge(grouped, 8);
+    ck_assert_int_ge(strided, 8);
+    ck_assert_int_ge(dilated, 8);
+    ck_assert_int_ge(one_sided, 8);
+    ck_assert_int_ge(even, 8);
+}
+END_TEST
+
+START_TEST(test_instance_matmul_has_vectors_and_batches)
+{
+    const noe_rule *rule = fixture_rule("matmul(?a, ?b) => neg(neg(matmul(?a, ?b)))");
+    noe_instance *list[96];
+    int n = find_all(rule, 1, 96, list), vector[2] = {0}, batched = 0;
+    for (int i = 0; i < n; i++) {
+        int a = list[i]->binding.type[0].shape.rank;
+        int b = list[i]->binding.type[1].shape.rank;
+        vector[0] += a == 1;
+        vector[1] += b == 1;
+        batched += a > 2 && b > 2;
+    }
+    drop(list, n);
+    ck_assert_int_ge(vector[0], 3);
+    ck_assert_int_ge(vector[1], 3);
+    ck_assert_int_ge(batched, 8);
+}
+END_TEST
+
+START_TEST(test_instance_condition_holds)
+{
+    const noe_rule *rule = fixture_rule(
+        "add(?a, ?b) => add(?b, ?a) where rank(?a) == 3 && dim(?b, -1) == 1");
+    noe_instance *list[24];
+    int n = find_all(rule, 5, 24, list);
+    ck_assert_int_ge(n, 12);
+    for (int i = 0; i < n; i++) {
+        ck_assert_int_eq(list[i]->binding.type[0].shape.rank, 3);
+        ck_assert(noe_rule_holds(rule, &list[i]->binding));
+    }
+    drop(list, n);
+}
+END_TEST
+
+START_TEST(test_instance_of_nothing_is_not_found)
+{
+    static const char *const none[] = {
+        "relu(?a) => neg(?a) where rank(?a) == 9",
+        "matmul(?a, ?b) => add(?a, ?b) where rank(?a) == 0",
+        "transpose[perm=[0, 0]](?a) => ?a",
+        "conv(?x, ?w) => matmul(?x, ?w) where rank(?x) == 2",
+    };
+    noe_instance *list[12];
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+        ck_assert_int_eq(find_all(fixture_rule(none[i]), 1, 12, list), 0);
+}
+END_TEST
+
+/* Every operator either has an inverse or is solved from its definition. */
+START_TEST(test_instance_exists_for_operator)
+{
+    noe_op op = (noe_op)_i;
+    const noe_op_info *info = noe_op_get(op);
+    bool by_definition = op == NOE_OP_CONV_BIAS || op == NOE_OP_GLOBAL_AVERAGE_POOL;
+    ck_assert_msg((noe_inverse_of(op) != NULL) != by_definition, "%s", info->name);
+}
+END_TEST
+
+Suite *suite_instance(void)
+{
+    Suite *s = suite_create("instance");
+    TCase *tc = tcase_create("instance");
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, test_instance_is_well_typed);
+    tcase_add_test(tc, test_instance_depends_on_seed_only);
+    tcase_add_test(tc, test_instance_series_broadcasts_at_all_ranks);
+    tcase_add_test(tc, test_instance_convolutions_vary);
+    tcase_add_test(tc, test_instance_matmul_has_vectors_and_batches);
+    tcase_add_test(tc, test_instance_condition_holds);
+    tcase_add_test(tc, test_instance_of_nothing_is_not_found);
+    tcase_add_loop_test(tc, test_instance_exists_for_operator, 0, NOE_OP_COUNT);
+    suite_add_tcase(s, tc);
+    return s;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/verifier/fixture.h"
+#include "core/base/options.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static noe_error err;
+static char folder[500], path[600];
+static noe_ruledb *db;
+static int64_t run_id;
+static noe_env env;
+
+static void setup(void)
+{
+    noe_tmp_make(folder, sizeof folder);
+    snprintf(path, sizeof path, "%s/rules.db", folder);
+    env = (noe_env){.seed = 1, .n_threads = 1};
+    noe_assert_ok(noe_ruledb_open(path, NOE_RULEDB_CREATE, &db, &err), err);
+    noe_run run = {.stage = "generate",
+                   .config = "test",
+                   .version = noe_version,
+                   .seed = 1,
+                   .op_table_hash = noe_op_table_hash(),
+                   .solver = ""};
+    noe_assert_ok(noe_ruledb_add_run(db, &run, &run_id, &err), err);
+}
+
+static void teardown(void)
+{
+    noe_ruledb_close(db);
+    noe_tmp_remove(folder);
+}
+
+static void add(const char *text, int64_t group, int generality)
+{
+    char id[NOE_HASH_HEX_LEN + 1];
+    const noe_rule *rule = fixture_rule(text);
+    noe_buf canonical = {0};
+    bool is_new;
+    noe_rule_print(&canonical, rule);
+    noe_hash_hex(noe_rule_id(rule), id);
+    noe_candidate c = {.text = noe_buf_text(&canonical),
+                       .rule_id = id,
+                       .source = "",
+                       .group = group,
+                       .generality = generality,
+                       .level = 2,
+                       .shapes = "",
+                       .field = ""};
+    noe_assert_ok(noe_ruledb_begin(db, &err), err);
+    noe_assert_ok(noe_ruledb_add_candidate(db, run_id, &c, &is_new, &err), err);
+    noe_assert_ok(noe_ruledb_commit(db, &err), err);
+    noe_buf_clear(&canonical);
+}
+
+static noe_verify_totals judge_all(void)
+{
+    noe_verify_totals totals;
+    noe_verifier *v = fixture_verifier(0);
+    noe_assert_ok(noe_verifier_run(v, db, &env, &totals, &err), err);
+    noe_verifier_free(v);
+    return totals;
+}
+
+static noe_status append_text(void *ctx, const noe_rule_row *row, noe_error *e)
+{
+    (void)e;
+    noe_buf_printf(ctx, "%s %s\n", row->text, noe_numeric_class_name(row->numeric));
+    return NOE_OK;
+}
+
+static void rules_of(noe_buf *b)
+{
+    noe_assert_ok(noe_ruledb_each_rule(db, noe_op_table_hash(), append_text, b, &err),
+                  err);
+}
+
+START_TEST(test_verify_groups)
+{
+    add("relu(neg(?a)) => neg(relu(?a))", 1, 0);       /* false */
+    add("relu(relu(neg(?a))) => relu(neg(?a))", 1, 1); /* true */
+    add("relu(relu(neg(?a))) => relu(neg(?a)) where rank(?a) == 2", 1, 2);
+    add("sigmoid(?a) => softmax[axis=0](?a) where rank(?a) == 9", 2,
+        0); /* no instance */
+    noe_verify_totals totals = judge_all();
+    ck_assert_int_eq(totals.candidates, 4);
+    ck_assert_int_eq(totals.groups, 2);
+    ck_assert_int_eq(totals.refuted, 1);
+    ck_assert_int_eq(totals.proved, 1);
+    ck_assert_int_eq(totals.covered, 1);
+    ck_assert_int_eq(totals.unknown, 1);
+    ck_assert_int_eq(totals.unknown_type, 1);
+    ck_assert_int_eq(totals.rules, 1);
+    noe_buf rules = {0};
+    rules_of(&rules);
+    ck_assert_str_eq(noe_buf_text(&rules),
+                     "relu(relu(neg(?a))) => relu(neg(?a)) exact\n");
+    noe_buf_clear(&rules);
+}
+END_TEST
+
+START_TEST(test_verify_again_has_nothing_to_do)
+{
+    add("relu(relu(?a)) => relu(?a)", 1, 0);
+    ck_assert_int_eq(judge_all().candidates, 1);
+    ck_assert_int_eq(judge_all().candidates, 0);
+}
+END_TEST
+
+START_TEST(test_verify_cancelled_keeps_what_it_has)
+{
+    volatile sig_atomic_t stop = 1;
+    noe_verify_totals totals;
+    noe_verifier *v = fixture_verifier(0);
+    add("relu(relu(?a)) => relu(?a)", 1, 0);
+    env.cancel = &stop;
+    noe_assert_fails(noe_verifier_run(v, db, &env, &totals, &err), NOE_ERR_CANCELLED,
+                     err, "interrupted after 0 of 1");
+    env.cancel = NULL;
+    noe_verifier_free(v);
+    ck_assert_int_eq(judge_all().proved, 1);
+}
+END_TEST
+
+/* The same candidates in two orders give the same rules. */
+START_TEST(test_verify_order_does_not_matter)
+{
+    static const char *const texts[] = {
+        "add(?a, neg(?b)) => sub(?a, ?b)", "mul(?a, reciprocal(?b)) => div(?a, ?b)",
+        "relu(relu(?a)) => relu(?a)", "sub(?a, ?b) => sub(?b, ?a)",
+        "transpose[perm=[1, 0]](transpose[perm=[1, 0]](?a)) => ?a"};
+    noe_buf forward = {0}, backward = {0};
+    for (int i = 0; i < 5; i++)
+        add(texts[i], i, 0);
+    judge_all();
+    rules_of(&forward);
+    teardown();
+    setup();
+    for (int i = 4; i >= 0; i--)
+        add(texts[i], i, 0);
+    judge_all();
+    rules_of(&backward);
+    ck_assert_str_eq(noe_buf_text(&forward), noe_buf_text(&backward));
+    ck_assert(noe_contains(noe_buf_text(&forward), "sub(?a, ?b)"));
+    noe_buf_clear(&forward);
+    noe_buf_clear(&backward);
+}
+END_TEST
+
+START_TEST(test_verify_command)
+{
+    char *output;
+    ck_assert_int_eq(noe_run_command(NOE_BIN_DIR "/noether-verify --rule "
+                                                 "'relu(relu(?a)) => relu(?a)'",
+                                     &output),
+                     0);
+    ck_assert(noe_contains(output, "PROVED"));
+    ck_assert(noe_contains(output, "relu_relu"));
+    free(output);
+    ck_assert_int_eq(noe_run_command(NOE_BIN_DIR "/noether-verify --rule "
+                                                 "'relu(?a) => neg(?a)'",
+                                     &output),
+                     1);
+    ck_assert(noe_contains(output, "REFUTED"));
+    ck_assert(noe_contains(output, "seed="));
+    free(output);
+    ck_assert_int_eq(
+        noe_run_command(NOE_BIN_DIR "/noether-verify --rule 'relu('", &output), 3);
+    free(output);
+    ck_assert_int_eq(noe_run_command(NOE_BIN_DIR "/noether-verify", &output), 2);
+    free(output);
+    ck_assert_int_ne(
+        noe_run_command(NOE_BIN_DIR "/noether-verify --db /nowhere/rules.db", &output),
+        0);
+    free(output);
+}
+END_TEST
+
+Suite *suite_verify(void)
+{
+    Suite *s = suite_create("verify");
+    TCase *tc = tcase_create("verify");
+    tcase_set_timeout(tc, 60);
+    tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, test_verify_groups);
+    tcase_add_test(tc, test_verify_again_has_nothing_to_do);
+    tcase_add_test(tc, test_verify_cancelled_keeps_what_it_has);
+    tcase_add_test(tc, test_verify_order_does_not_matter);
+    tcase_add_test(tc, test_verify_command);
+    suite_add_tcase(s, tc);
+    return s;
+}
