@@ -214,6 +214,12 @@ bool noe_cost_improves(const noe_cost *cost)
     return cost->n_fewer > 0 && cost->came <= cost->went * (1 + NOE_COST_NOISE);
 }
 
+bool noe_cost_might_improve(const noe_cost *cost)
+{
+    return cost->exact && cost->n_fewer > 0 &&
+           cost->came <= cost->went * (1 + NOE_COST_OUTLIER);
+}
+
 bool noe_cost_less(const noe_cost *a, const noe_cost *b)
 {
     double margin = SAME_SECONDS * fmax(fabs(a->seconds), fabs(b->seconds));

@@ -21,6 +21,9 @@
  * loaded machine. */
 #define NOE_COST_NOISE 0.03
 
+/* Prices are at times this much too high when the machine was busy. */
+#define NOE_COST_OUTLIER 0.25
+
 typedef struct noe_cost_model noe_cost_model;
 struct noe_cost_model {
     /* Seconds of kernel number i of k. INFINITY where it cannot be run. */
@@ -82,6 +85,8 @@ NOE_NODISCARD noe_status noe_costs_confirm(noe_costs *c, const noe_graph *a,
                                            noe_error *err);
 /* Is what came better than what went, by more than noise can be? */
 bool noe_cost_improves(const noe_cost *cost);
+/* Fewer operators at a price that a busy moment can make: worth a second opinion. */
+bool noe_cost_might_improve(const noe_cost *cost);
 /* Is a better than b? Seconds within a billionth are equal. */
 bool noe_cost_less(const noe_cost *a, const noe_cost *b);
 

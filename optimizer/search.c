@@ -219,14 +219,14 @@ static bool is_allowed(const search *s, const noe_cost *cost)
            cost->weight_bytes <= s->max_weight_bytes;
 }
 
-/* Does g, whose cost is known, improve on the base, also by a second opinion? base is
+/* Does g, whose cost is known, improve on the base, by a second opinion? base is
  * the graph that the costs compare with. */
 static noe_status improves(search *s, const noe_graph *base, const noe_graph *g,
                            noe_cost *cost, bool *yes)
 {
     bool changed;
     *yes = noe_cost_improves(cost);
-    if (!*yes)
+    if (!*yes && !noe_cost_might_improve(cost))
         return NOE_OK;
     noe_status status = noe_costs_confirm(s->costs, base, g, &changed, s->err);
     if (status == NOE_ERR_CANCELLED) {
