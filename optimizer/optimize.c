@@ -103,7 +103,6 @@ noe_status noe_optimize(const noe_env *env, const noe_graph *g,
     double start = noe_wall_seconds();
     *r = (noe_optimize_result){.graph = g, .decision = NOE_DECISION_NO_GAIN};
     NOE_TRY(noe_costs_graph(costs, g, INFINITY, &r->before, err));
-    r->after = r->before;
     NOE_TRY(find_better(env, g, rules, costs, options, &r->search, &folded, err));
     r->search_seconds = noe_wall_seconds() - start;
     /* The first interruption asks for the best so far, which is still to be checked;
@@ -111,10 +110,12 @@ noe_status noe_optimize(const noe_env *env, const noe_graph *g,
     if (r->search.interrupted && env->cancel)
         *env->cancel = 0;
     /* Again: second opinions during the search may have changed prices. */
-    NOE_TRY(noe_costs_graph(costs, g, INFINITY, &r->before, err));
+    noe_status status = noe_costs_graph(costs, g, INFINITY, &r->before, err);
+    r->after = r->before;
     if (!folded)
-        return NOE_OK;
-    noe_status status = decide(g, folded, costs, backend, options, r, err);
+        return status;
+    if (status == NOE_OK)
+        status = decide(g, folded, costs, backend, options, r, err);
     if (status == NOE_OK && r->decision == NOE_DECISION_BETTER)
         r->graph = r->owned = folded;
     else

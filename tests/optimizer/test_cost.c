@@ -243,6 +243,7 @@ START_TEST(test_cost_measured_times_are_kept)
         ck_assert_uint_eq(measured.n_timed, run == 0);
         ck_assert_uint_eq(measured.n_found, run == 1);
         noe_costs_clear(&costs);
+        noe_backend_costs_clear(&measured);
         noe_ruledb_close(db);
     }
     ck_assert_double_gt(seconds[0], 0);
