@@ -21,7 +21,7 @@
 
 #define MAX_SLOTS     16
 #define MAX_FORMS     14
-#define PER_CONDITION 3  /* variants kept without a condition; one less with one */
+#define PER_CONDITION 5  /* variants kept without a condition; two less with one */
 #define MAX_TRIALS    40 /* variants looked at of one condition */
 #define MAX_SURVIVORS 12 /* of them, ranked by generality */
 #define FORM_TRIES    12 /* variations of an instance, beside single dimensions */
@@ -144,6 +144,10 @@ static void collect_slots(lifter *l)
 
 static void add_form(slot *s, form f)
 {
+    for (int i = 0; i < s->n_forms; i++) {
+        if (memcmp(&s->forms[i], &f, sizeof f) == 0)
+            return;
+    }
     if (s->n_forms < MAX_FORMS - 1 || f.kind == FORM_LITERAL)
         s->forms[s->n_forms++] = f;
 }
@@ -180,12 +184,37 @@ static void add_sums(const lifter *l, slot *s, int axis, bool on_axis)
     }
 }
 
-/* Bounds of slices: where a concat on the same axis has its border, then other axes. */
+/* The border of a concat of two variables, and its end. */
+static void add_borders(const lifter *l, slot *s)
+{
+    const noe_pair *pair = l->pair;
+    for (int i = 0; i < pair->n_nodes; i++) {
+        const noe_pair_node *n = &pair->nodes[i];
+        if (n->is_var || n->op != NOE_OP_CONCAT || !pair->nodes[n->in[0]].is_var ||
+            !pair->nodes[n->in[1]].is_var)
+            continue;
+        int axis = (int)noe_params_get(n->op, &n->params, NOE_PARAM_AXIS)->i;
+        int v = pair->nodes[n->in[0]].var, w = pair->nodes[n->in[1]].var;
+        int64_t border = pair->vars[v].shape.dim[axis];
+        if (border == s->value.i)
+            add_form(s, (form){.kind = FORM_DIM, .var = v, .axis = axis});
+        if (border + pair->vars[w].shape.dim[axis] == s->value.i)
+            add_form(s, (form){.kind = FORM_SUM,
+                               .var = v,
+                               .axis = axis,
+                               .var2 = w,
+                               .axis2 = axis});
+    }
+}
+
+/* Bounds of slices: borders of concats, then dimensions on the same axis, then others.
+ */
 static void add_bound_forms(const lifter *l, slot *s)
 {
     if (s->value.i == 0)
         return;
     int axis = (int)l->slots[s->axis_slot].value.i;
+    add_borders(l, s);
     add_dims(l, s, axis, true);
     add_sums(l, s, axis, true);
     add_dims(l, s, axis, false);
@@ -798,23 +827,70 @@ static int compare_survivors(const void *a, const void *b)
     return x->n_typed != y->n_typed ? y->n_typed - x->n_typed : x->order - y->order;
 }
 
-/* Survivors of one condition, in the order of the sum of their form numbers. */
+static int find_form(const slot *s, form_kind kind)
+{
+    for (int f = 0; f < s->n_forms; f++) {
+        if (s->forms[f].kind == kind)
+            return f;
+    }
+    return 0;
+}
+
+/* Adds the choice made if it is new and not refuted. */
+static void add_survivor(lifter *l, int condition, noe_rule *rule, survivor *out,
+                         int *n)
+{
+    for (int i = 0; i < *n; i++) {
+        if (memcmp(out[i].choice, l->choice, sizeof l->choice) == 0)
+            return;
+    }
+    int n_typed =
+        *n < MAX_SURVIVORS ? try_variant(l, condition, VARIANT_TRIES, rule) : -1;
+    if (n_typed < 0)
+        return;
+    memcpy(out[*n].choice, l->choice, sizeof l->choice);
+    out[*n].n_typed = n_typed;
+    out[*n].order = *n;
+    ++*n;
+}
+
+/* What laws of real networks look like: axes, groups or both are what they are, the
+ * windows are free. */
+static void add_presets(lifter *l, int condition, noe_rule *rule, survivor *out, int *n)
+{
+    static const struct {
+        form_kind axes;
+        bool group;
+    } presets[] = {{FORM_VARIABLE, false},
+                   {FORM_VARIABLE, true},
+                   {FORM_LITERAL, false},
+                   {FORM_FROM_END, false},
+                   {FORM_LITERAL, true}};
+    for (size_t k = 0; k < sizeof presets / sizeof *presets; k++) {
+        memset(l->choice, 0, sizeof l->choice);
+        for (int i = 0; i < l->n_slots; i++) {
+            const slot *s = &l->slots[i];
+            if (is_axis(s->param))
+                l->choice[i] = find_form(s, presets[k].axes);
+            else if (s->param == NOE_PARAM_GROUP && presets[k].group)
+                l->choice[i] = find_form(s, FORM_LITERAL);
+        }
+        add_survivor(l, condition, rule, out, n);
+    }
+}
+
+/* Survivors of one condition: the presets, then by the sum of their form numbers. */
 static int collect_survivors(lifter *l, int condition, noe_rule *rule, survivor *out)
 {
     int most = 0, n_trials = 0, n = 0;
     for (int i = 0; i < l->n_slots; i++)
         most += l->slots[i].n_forms - 1;
+    add_presets(l, condition, rule, out, &n);
     for (int sum = 0; sum <= most; sum++) {
         for (bool more = first_choice(l, sum); more; more = next_choice(l)) {
             if (++n_trials > MAX_TRIALS || n == MAX_SURVIVORS)
                 return n;
-            int n_typed = try_variant(l, condition, VARIANT_TRIES, rule);
-            if (n_typed < 0)
-                continue;
-            memcpy(out[n].choice, l->choice, sizeof l->choice);
-            out[n].n_typed = n_typed;
-            out[n].order = n;
-            n++;
+            add_survivor(l, condition, rule, out, &n);
         }
     }
     return n;
@@ -825,7 +901,7 @@ static void try_condition(lifter *l, int condition, noe_rule *rule)
 {
     survivor s[MAX_SURVIVORS];
     int n = collect_survivors(l, condition, rule, s), n_kept = 0;
-    int wanted = condition == CONDITION_NONE ? PER_CONDITION : PER_CONDITION - 1;
+    int wanted = condition == CONDITION_NONE ? PER_CONDITION : PER_CONDITION - 2;
     qsort(s, (size_t)n, sizeof *s, compare_survivors);
     for (int i = 0; i < n && n_kept < wanted; i++) {
         memcpy(l->choice, s[i].choice, sizeof l->choice);
