@@ -6,7 +6,7 @@
  * proof is typed again afterwards (verifier/prove.c).
  */
 #include "verifier/axioms.h"
-#include "verifier/instance.h"
+#include "core/instance.h"
 #include <stdlib.h>
 
 #define GUARD_ATTEMPTS 160

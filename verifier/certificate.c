@@ -9,7 +9,7 @@
  * proof with a step that fails anywhere is no proof.
  */
 #include "verifier/certificate.h"
-#include "verifier/field_check.h"
+#include "core/field_check.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -7,7 +7,7 @@
 #define NOE_VERIFIER_CERTIFICATE_H
 
 #include "verifier/encode.h"
-#include "verifier/instance.h"
+#include "core/instance.h"
 
 typedef struct noe_step {
     int axiom;

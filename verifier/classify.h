@@ -6,7 +6,7 @@
 #define NOE_VERIFIER_CLASSIFY_H
 
 #include "ruledb/ruledb.h"
-#include "verifier/instance.h"
+#include "core/instance.h"
 
 typedef struct noe_numeric {
     noe_numeric_class class;

@@ -6,7 +6,7 @@
 #define NOE_VERIFIER_PROVE_H
 
 #include "verifier/axioms.h"
-#include "verifier/instance.h"
+#include "core/instance.h"
 
 typedef struct noe_prover noe_prover;
 

@@ -8,7 +8,7 @@
 #include "ruledb/ruledb.h"
 #include "verifier/axioms.h"
 #include "verifier/classify.h"
-#include "verifier/field_check.h"
+#include "core/field_check.h"
 #include "verifier/prove.h"
 
 typedef struct noe_verifier_config {

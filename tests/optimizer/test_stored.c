@@ -6,7 +6,7 @@
  */
 #include "core/base/rng.h"
 #include "tests/optimizer/fixture.h"
-#include "verifier/instance.h"
+#include "core/instance.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

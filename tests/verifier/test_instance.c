@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/verifier/fixture.h"
-#include "verifier/search.h"
+#include "core/instance_search.h"
 #include <stdlib.h>
 
 /* Instances of a rule at the first n places of the series; returns how many exist. */

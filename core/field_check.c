@@ -2,7 +2,7 @@
  *
  * Stage FIELD.
  *
- * For each of a series of typed instances (verifier/instance.c) the tensor variables
+ * For each of a series of typed instances (core/instance.c) the tensor variables
  * get random field elements and both sides are evaluated with the meaning of core/.
  * Every sample has its own keys for the operators that the field only models
  * (core/field.h).
@@ -19,7 +19,7 @@
  * Not guaranteed: anything about shapes that were not tried. That is what the proof is
  * for.
  */
-#include "verifier/field_check.h"
+#include "core/field_check.h"
 #include <math.h>
 #include <stdlib.h>
 

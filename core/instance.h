@@ -5,8 +5,8 @@
  * types and the condition holds. This is what FIELD evaluates, and what tells whether a
  * rule says anything at all.
  */
-#ifndef NOE_VERIFIER_INSTANCE_H
-#define NOE_VERIFIER_INSTANCE_H
+#ifndef NOE_CORE_INSTANCE_H
+#define NOE_CORE_INSTANCE_H
 
 #include "core/base/rng.h"
 #include "core/rule.h"

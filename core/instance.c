@@ -4,7 +4,7 @@
  *
  * An attempt walks the sides of the rule from their roots: the root's shape is chosen,
  * each operator chooses operand shapes (and free parameters) that give the shape wanted
- * of it (verifier/inverse.c), a variable takes the first shape that is wanted of it and
+ * of it (core/inverse.c), a variable takes the first shape that is wanted of it and
  * later occurrences must agree. Whatever is determined already is computed, never
  * chosen, and equations in the condition are used before chance is. In the end
  * everything is typed bottom-up by noe_op_infer, so a wrong inverse can cost instances
@@ -18,7 +18,7 @@
  * Not guaranteed: that an instance is found where one exists. No instance means that
  * nothing is known about the rule.
  */
-#include "verifier/search.h"
+#include "core/instance_search.h"
 
 #define MAX_SHAPE_RANK 5
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Between verifier/instance.c (choosing shapes for variables) and verifier/inverse.c
+ * Between core/instance.c (choosing shapes for variables) and core/inverse.c
  * (choosing an operator's operands from its output). One search is one attempt: choices
  * are made once, at random, and a choice that does not fit fails the attempt.
  */
-#ifndef NOE_VERIFIER_SEARCH_H
-#define NOE_VERIFIER_SEARCH_H
+#ifndef NOE_CORE_INSTANCE_SEARCH_H
+#define NOE_CORE_INSTANCE_SEARCH_H
 
-#include "verifier/instance.h"
+#include "core/instance.h"
 
 #define NOE_SEARCH_POOL 8
 
@@ -49,7 +49,7 @@ bool noe_search_has_param(noe_search *s, uint16_t node, noe_param p, int spatial
 typedef bool noe_inverse_fn(noe_search *s, uint16_t node, const noe_shape *want);
 noe_inverse_fn *noe_inverse_of(noe_op op);
 
-/* verifier/inverse_composite.c */
+/* core/inverse_composite.c */
 noe_inverse_fn noe_inverse_gemm, noe_inverse_batch_normalization, noe_inverse_flatten,
     noe_inverse_squeeze, noe_inverse_unsqueeze;
 

@@ -4,11 +4,11 @@
  * tensors, at many typed instances. A difference refutes the rule, with a
  * counterexample that can be replayed from (rule, seed, instance, sample).
  */
-#ifndef NOE_VERIFIER_FIELD_CHECK_H
-#define NOE_VERIFIER_FIELD_CHECK_H
+#ifndef NOE_CORE_FIELD_CHECK_H
+#define NOE_CORE_FIELD_CHECK_H
 
 #include "core/field.h"
-#include "verifier/instance.h"
+#include "core/instance.h"
 
 typedef struct noe_difference {
     bool found;
@@ -21,7 +21,7 @@ typedef struct noe_field_report {
     int n_instances;    /* well-typed and evaluated */
     int n_samples;      /* evaluations, all instances together */
     int attempts;       /* of the instance search */
-    double error_bound; /* see verifier/field_check.c */
+    double error_bound; /* see core/field_check.c */
     noe_difference difference;
     noe_buf counterexample;   /* shapes, parameters, position, values; "" if none */
     noe_buf shapes_checked;   /* "48 instances, ranks a:0-5 b:1-5" */

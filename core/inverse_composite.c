@@ -4,7 +4,7 @@
  * definitions are checked like rules. Convolution with bias and global pooling have
  * none: the other side of their definitions is solved instead.
  */
-#include "verifier/search.h"
+#include "core/instance_search.h"
 
 static const noe_shape any_shape = {.rank = NOE_RANK_UNKNOWN};
 

@@ -6,7 +6,7 @@
  * inverse need only be right often, and it must be able to reach every kind of instance
  * (broadcasting, vectors, groups, strides, one-sided pads, ...).
  */
-#include "verifier/search.h"
+#include "core/instance_search.h"
 
 #define MAX_SHAPE_RANK 5
 
