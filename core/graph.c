@@ -146,7 +146,7 @@ static bool same_node(const noe_graph *g, const noe_node *a, const noe_ref *a_in
     return a->hash == b->hash && a->op == b->op && a->params == b->params &&
            a->n_inputs == b->n_inputs && a->n_outputs == b->n_outputs &&
            same_leaf(g, a, b) &&
-           same_inputs(a, a_inputs, g->inputs_of + b->first_input);
+           same_inputs(a, a_inputs, noe_graph_inputs(g, (uint32_t)(b - g->nodes)));
 }
 
 static void table_insert(noe_graph *g, uint32_t node)
@@ -174,11 +174,11 @@ static void push_input(noe_graph *g, noe_ref r)
     NOE_PUSH(g->inputs_of, g->n_inputs_of, g->cap_inputs_of, r);
 }
 
-/* Adds a node whose type is known, or finds its equal. inputs must not point into g. */
-static noe_ref intern_node(noe_graph *g, noe_node *n, const noe_ref *inputs)
+/* Adds a node whose type and hash are known, or finds its equal. inputs must not point
+ * into g. */
+static noe_ref intern_hashed(noe_graph *g, noe_node *n, const noe_ref *inputs)
 {
     table_reserve(g);
-    n->hash = node_hash(g, n, inputs);
     uint32_t i = (uint32_t)n->hash & (g->table_size - 1);
     for (; g->table[i]; i = (i + 1) & (g->table_size - 1)) {
         uint32_t found = g->table[i] - 1;
@@ -194,6 +194,12 @@ static noe_ref intern_node(noe_graph *g, noe_node *n, const noe_ref *inputs)
     NOE_PUSH(g->nodes, g->n_nodes, g->cap_nodes, *n);
     g->table[i] = g->n_nodes;
     return (noe_ref){g->n_nodes - 1, 0};
+}
+
+static noe_ref intern_node(noe_graph *g, noe_node *n, const noe_ref *inputs)
+{
+    n->hash = node_hash(g, n, inputs);
+    return intern_hashed(g, n, inputs);
 }
 
 /* ---- building ---- */
@@ -366,13 +372,14 @@ static noe_status transfer_node(noe_graph *dst, const noe_graph *src, uint32_t i
     noe_ref *images = n->n_inputs <= NOE_MAX_INPUTS
                           ? local
                           : noe_malloc(n->n_inputs * sizeof *images);
-    bool same_types = true, all_weights = n->is_weight;
+    bool same_types = true, same_hashes = true, all_weights = n->is_weight;
     for (uint32_t k = 0; k < n->n_inputs; k++) {
         images[k] = image_of(map, in[k]);
         if (noe_ref_is_none(in[k]))
             continue;
         const noe_node *image = noe_graph_node(dst, images[k].node);
         all_weights &= image->is_weight;
+        same_hashes &= ref_hash(dst, images[k]) == ref_hash(src, in[k]);
         same_types &=
             noe_graph_type(dst, images[k]) == noe_graph_type(src, in[k]) ||
             noe_type_eq(noe_graph_type(dst, images[k]), noe_graph_type(src, in[k]));
@@ -381,7 +388,8 @@ static noe_status transfer_node(noe_graph *dst, const noe_graph *src, uint32_t i
     if (same_types || n->op == NOE_OP_OPAQUE) {
         noe_node copy = *n;
         copy.is_weight = all_weights;
-        map[i] = intern_node(dst, &copy, images);
+        map[i] = same_hashes ? intern_hashed(dst, &copy, images)
+                             : intern_node(dst, &copy, images);
     } else {
         status = noe_graph_add(dst, n->op, n->params, images, (int)n->n_inputs, &map[i],
                                err);
