@@ -3,9 +3,10 @@
 #
 # Figures of noether-generate for TASO's operators and the default set, levels 1 to 3, as
 # a table: bench/generator.sh BUILD_DIR > bench/results/generator.md
-# CPU seconds are of one thread and of the whole process; the least of three runs.
+# CPU seconds are of one thread and of the whole process; the least of RUNS runs (default 3).
 set -eu
 program=${1:-build/release}/bin/noether-generate
+runs=${RUNS:-3}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -18,7 +19,7 @@ field() {
 
 row() { # SET LEVEL
     best=
-    for i in 1 2 3; do
+    for i in $(seq "$runs"); do
         "$program" --ops "$1" --level "$2" --stats > "$work/stats"
         cpu=$(field "$work/stats" cpu)
         if [ -z "$best" ] || [ "$(echo "$cpu < $best" | bc)" = 1 ]; then
@@ -43,7 +44,7 @@ cat <<END
 # Generator: figures by level
 
 Made by \`bench/generator.sh\` on $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1),
-one thread; least of three runs. e-nodes, canonical pairs and siblings are of that level
+one thread; least of $runs runs. e-nodes, canonical pairs and siblings are of that level
 alone, values are cumulative (leaves included).
 
 | set | level | e-nodes | values | canonical pairs | siblings | pairs lifted | groups | candidates | CPU s, enumeration | CPU s, all | RSS MB |
