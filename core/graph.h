@@ -113,7 +113,8 @@ static inline const noe_node *noe_graph_node(const noe_graph *g, uint32_t i)
 }
 static inline const noe_ref *noe_graph_inputs(const noe_graph *g, uint32_t i)
 {
-    return g->inputs_of + g->nodes[i].first_input;
+    /* No offset to NULL: a graph of leaves has no array. */
+    return g->inputs_of ? g->inputs_of + g->nodes[i].first_input : NULL;
 }
 const noe_type *noe_graph_type(const noe_graph *g, noe_ref r);
 const noe_leaf *noe_graph_leaf_of(const noe_graph *g, uint32_t node); /* leaf nodes */

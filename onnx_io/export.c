@@ -69,7 +69,7 @@ static uint32_t constant_node(noe_exporter *x, const char *name, Onnx__TensorPro
 uint32_t noe_export_constant(noe_exporter *x, const char *name, const noe_type *type,
                              const void *data, size_t bytes)
 {
-    if (!noe_onnx_inputs_override(x->m))
+    if (noe_onnx_initializers_are_inputs(x->m))
         return constant_node(x, name, make_tensor(&x->arena, NULL, type, data, bytes));
     Onnx__TensorProto *t = make_tensor(&x->arena, name, type, data, bytes);
     noe_rope_add_message(&x->tensors, NOE_GRAPH_INITIALIZER, &t->base);

@@ -176,6 +176,7 @@ static noe_status build(noe_onnx_model *m, const noe_onnx_options *options,
                         noe_error *err)
 {
     noe_span graph;
+    m->constant_initializers = options && options->constant_initializers;
     NOE_TRY(noe_wire_check(&onnx__model_proto__descriptor, m->bytes, err));
     m->model_fields = list_fields(&m->arena, m->bytes, &m->n_model_fields);
     NOE_TRY(find_graph(m, &graph, err));

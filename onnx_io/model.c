@@ -56,6 +56,11 @@ noe_pool *noe_onnx_pool(const noe_onnx_model *m)
     return m->pool;
 }
 
+uint32_t noe_onnx_n_defaults(const noe_onnx_model *m)
+{
+    return m->n_defaults;
+}
+
 static const noe_onnx_node *node_of(const noe_onnx_model *m, uint32_t origin)
 {
     return origin > 0 && origin <= m->n_nodes ? &m->nodes[origin - 1] : NULL;

@@ -120,8 +120,10 @@ struct noe_onnx_model {
     Onnx__SparseTensorProto **sparse;
     Onnx__ValueInfoProto **inputs, **outputs, **value_infos;
     uint32_t n_initializers, n_sparse, n_inputs, n_outputs, n_value_infos;
-    noe_type *pinned; /* type of each input after --input-shape */
-    bool *is_pinned;  /* it is not the declared one */
+    bool constant_initializers; /* see noe_onnx_options */
+    uint32_t n_defaults;        /* inputs with an initializer that is no constant */
+    noe_type *pinned;           /* type of each input after --input-shape */
+    bool *is_pinned;            /* it is not the declared one */
 
     noe_onnx_value *values;
     uint32_t n_values, cap_values;
@@ -136,11 +138,10 @@ struct noe_onnx_model {
     noe_graph *graph;
 };
 
-/* Initializers that are graph inputs too can be overridden from IR 4 on; before, every
- * initializer had to be an input and nobody overrode it. */
-static inline bool noe_onnx_inputs_override(const noe_onnx_model *m)
+/* Before IR 4 every initializer had to be a graph input too, and nobody overrode it. */
+static inline bool noe_onnx_initializers_are_inputs(const noe_onnx_model *m)
 {
-    return m->proto->ir_version >= 4;
+    return m->proto->ir_version < 4;
 }
 uint32_t noe_onnx_find_value(const noe_onnx_model *m, const char *name);
 /* "" and "ai.onnx" are the standard domain. */

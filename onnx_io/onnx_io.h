@@ -18,6 +18,9 @@ typedef struct noe_onnx_options {
     /* "name:1,3,224,224" or "name:1x3x224x224": pins the shape of a graph input. */
     const char *const *input_shapes;
     int n_input_shapes;
+    /* Initializers that are graph inputs too are constants: they become weights, and
+     * when nothing needs one any more, initializer and graph input go. */
+    bool constant_initializers;
     uint64_t max_bytes; /* refuse larger files; 0: 16 GiB */
 } noe_onnx_options;
 
@@ -37,10 +40,12 @@ void noe_onnx_free(noe_onnx_model *m);
 /* The main graph in the algebra: one node (core or composite) for each ONNX node that
  * it can speak about, opaque nodes for the others; origin of node = 1 + index of the
  * ONNX node. Graph outputs by name, in order. Aliases (Identity, inference Dropout) are
- * no nodes. Initializers that are graph inputs too are inputs. The graph and its pool
- * live as long as the model. */
+ * no nodes. Initializers that are graph inputs too are inputs (from IR 4 on, and unless
+ * options say otherwise). The graph and its pool live as long as the model. */
 const noe_graph *noe_onnx_graph(const noe_onnx_model *m);
 noe_pool *noe_onnx_pool(const noe_onnx_model *m);
+/* Initializers that are graph inputs too and were imported as inputs. */
+uint32_t noe_onnx_n_defaults(const noe_onnx_model *m);
 /* Operator as which ONNX node `origin` was imported (NOE_OP_OPAQUE if it was not). */
 noe_op noe_onnx_origin_op(const noe_onnx_model *m, uint32_t origin);
 /* Why node `origin` stayed opaque: "operator Gather is not in the algebra", "axis is

@@ -11,13 +11,15 @@
 /* Protobuf readers refuse messages that are larger. */
 #define MAX_FILE_BYTES ((size_t)INT32_MAX)
 
-/* Initializers go only if our rewriting made them useless. */
+/* Initializers go only if our rewriting made them useless. Those that are graph inputs
+ * too belong to the interface, unless the user said that they are mere constants. */
 static bool initializer_stays(const noe_exporter *x, uint32_t i)
 {
     const char *name = x->m->initializers[i].proto->name;
     uint32_t v = noe_onnx_find_value(x->m, name);
     const noe_onnx_value *value = &x->m->values[v];
-    return value->is_input || x->value_is_kept[v] || !value->is_used ||
+    bool is_interface = value->is_input && !x->m->constant_initializers;
+    return is_interface || x->value_is_kept[v] || !value->is_used ||
            x->m->proto->n_training_info > 0;
 }
 
@@ -44,6 +46,12 @@ static void add_initializer(noe_exporter *x, noe_rope *graph, uint32_t i,
     copy.has_raw_data = 1;
     copy.raw_data = (ProtobufCBinaryData){t->bytes, (uint8_t *)t->data};
     noe_rope_add_message(graph, NOE_GRAPH_INITIALIZER, &copy.base);
+}
+
+static bool input_stays(const noe_exporter *x, uint32_t i)
+{
+    const noe_onnx_value *value = &x->m->values[i]; /* inputs are the first values */
+    return value->kind != NOE_VALUE_INITIALIZER || initializer_stays(x, value->index);
 }
 
 /* A graph input with the shape that the user gave it. */
@@ -73,6 +81,15 @@ static void add_pinned_input(noe_exporter *x, noe_rope *graph, uint32_t i)
     noe_rope_add_message(graph, NOE_GRAPH_INPUT, &info.base);
 }
 
+static void add_input(noe_exporter *x, noe_rope *graph, uint32_t i,
+                      const noe_wire_field *f)
+{
+    if (x->m->is_pinned[i])
+        add_pinned_input(x, graph, i);
+    else
+        noe_rope_add(graph, f->whole);
+}
+
 /* The main graph, field by field. */
 static void splice_graph(noe_exporter *x, noe_rope *graph)
 {
@@ -89,10 +106,8 @@ static void splice_graph(noe_exporter *x, noe_rope *graph)
                 add_initializer(x, graph, initializer, f);
             initializer++;
         } else if (f->number == NOE_GRAPH_INPUT) {
-            if (x->m->is_pinned[input])
-                add_pinned_input(x, graph, input);
-            else
-                noe_rope_add(graph, f->whole);
+            if (input_stays(x, input))
+                add_input(x, graph, input, f);
             input++;
         } else if (f->number == NOE_GRAPH_VALUE_INFO) {
             const char *name = x->m->value_infos[info++]->name;

@@ -39,6 +39,19 @@ static noe_status define_inputs(noe_onnx_model *m, noe_error *err)
     return NOE_OK;
 }
 
+/* Of an initializer that is a graph input too, the user may say only the shape that it
+ * has. */
+static noe_status check_pin(const noe_onnx_model *m, uint32_t value,
+                            const noe_shape *shape, noe_error *err)
+{
+    uint32_t input = m->values[value].index;
+    if (m->is_pinned[input] && !noe_shape_eq(&m->pinned[input].shape, shape))
+        return noe_fail(err, NOE_ERR_ARG,
+                        "input shape of '%s': it is an initializer of another shape",
+                        m->values[value].name);
+    return NOE_OK;
+}
+
 static noe_status define_initializer(noe_onnx_model *m, uint32_t i, noe_names *seen,
                                      noe_error *err)
 {
@@ -51,8 +64,11 @@ static noe_status define_initializer(noe_onnx_model *m, uint32_t i, noe_names *s
     if (at == NOE_NO_VALUE) {
         NOE_TRY(define(m, name, NOE_VALUE_INITIALIZER, i, 0, err));
         at = m->n_values - 1;
-    } else if (noe_onnx_inputs_override(m)) {
-        return NOE_OK; /* the default of an input */
+    } else if (!noe_onnx_initializers_are_inputs(m) && !m->constant_initializers) {
+        m->n_defaults++;
+        return NOE_OK; /* the default of an input, which callers may override */
+    } else {
+        NOE_TRY(check_pin(m, at, &m->initializers[i].type.shape, err));
     }
     m->values[at].kind = NOE_VALUE_INITIALIZER;
     m->values[at].index = i;

@@ -20,7 +20,7 @@ typedef struct command {
     noe_option_texts input_shapes;
     double alpha, time_limit, rtol, atol;
     int64_t budget, check, threads, seed, fold_limit;
-    int dry_run, verbose, no_timing, assume_finite;
+    int dry_run, verbose, no_timing, assume_finite, constant_initializers;
 } command;
 
 /* What a run holds; everything is released in one place. */
@@ -36,13 +36,23 @@ typedef struct job {
     noe_optimize_options options;
     noe_optimize_result result;
     noe_file_facts before, after;
+    noe_onnx_model *written; /* the result as it is read back, for the check */
+    noe_graph *written_graph;
 } job;
 
 static noe_status load_model(job *j, noe_error *err)
 {
     noe_onnx_options options = {.input_shapes = j->cmd->input_shapes.text,
-                                .n_input_shapes = j->cmd->input_shapes.n};
-    return noe_onnx_load(j->cmd->in, &options, &j->env, &j->model, err);
+                                .n_input_shapes = j->cmd->input_shapes.n,
+                                .constant_initializers = j->cmd->constant_initializers};
+    NOE_TRY(noe_onnx_load(j->cmd->in, &options, &j->env, &j->model, err));
+    uint32_t n = noe_onnx_n_defaults(j->model);
+    if (n > 0)
+        noe_log(&j->env, NOE_LOG_WARN,
+                "%s: %u initializers are graph inputs too and are not taken for "
+                "constants; if nobody sets them, give --constant-initializers",
+                j->cmd->in, n);
+    return NOE_OK;
 }
 
 /* --rules, $NOETHER_RULES, the build folder's database, the installed one. */
@@ -218,6 +228,8 @@ static noe_program describe(command *c, noe_option *options)
          "database that keeps measured times (made if absent)", 1},
         {"input-shape", 0, NOE_OPTION_TEXTS, &c->input_shapes, 0, 0, "<name:dims>",
          "fix the shape of an input, x:1,3,224,224", 1},
+        {"constant-initializers", 0, NOE_OPTION_FLAG, &c->constant_initializers, 0, 0,
+         NULL, "initializers that are also inputs are constants", 1},
         {"budget", 0, NOE_OPTION_INT, &c->budget, 0, 1e9, "<n>",
          "graphs expanded by the search", 1},
         {"alpha", 0, NOE_OPTION_REAL, &c->alpha, 1, 100, "<x>",

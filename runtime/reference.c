@@ -5,7 +5,9 @@
  * The oracle for other backends, and what runs where no other can. It takes memory when
  * a value is computed and gives it back after the last use, so a run needs as much as
  * the widest cut of the graph. There is no fusion and one thread whatever is asked for.
- * free_layout and cold_weights mean nothing here.
+ * Layouts are always C order and weights stay where they are: free_layout only makes
+ * the weights random, so that graphs without weight data can be timed, and cold_weights
+ * means nothing here.
  */
 #include "runtime/backend.h"
 #include "runtime/measure.h"
@@ -22,6 +24,7 @@ typedef struct reference_executor {
     bool *owned;        /* value[i] is freed by us during a run */
     uint8_t *live;
     uint32_t n_inputs;
+    bool only_timed;      /* weights are random */
     float **timed_inputs; /* made when first needed */
     float **timed_outputs;
 } reference_executor;
@@ -29,6 +32,16 @@ typedef struct reference_executor {
 static size_t elements_of(const noe_graph *g, uint32_t i)
 {
     return (size_t)noe_shape_elements(&g->nodes[i].types[0].shape);
+}
+
+static noe_status weight_data(reference_executor *e, uint32_t i, noe_error *err)
+{
+    if (!e->only_timed)
+        return noe_weight_value(e->g, (noe_ref){i, 0}, &e->weights, &e->value[i], err);
+    size_t n = elements_of(e->g, i);
+    e->value[i] = noe_arena_alloc(&e->weights, (n + 1) * sizeof(float));
+    noe_fill_random(e->value[i], n, i);
+    return NOE_OK;
 }
 
 static noe_status compute_weights(reference_executor *e, noe_error *err)
@@ -44,7 +57,7 @@ static noe_status compute_weights(reference_executor *e, noe_error *err)
     noe_status s = NOE_OK;
     for (uint32_t i = 0; i < g->n_nodes && s == NOE_OK; i++) {
         if (needed[i] && g->nodes[i].is_weight)
-            s = noe_weight_value(g, (noe_ref){i, 0}, &e->weights, &e->value[i], err);
+            s = weight_data(e, i, err);
     }
     free(needed);
     return s;
@@ -99,10 +112,9 @@ static void free_values(reference_executor *e)
     }
 }
 
-static noe_status run(noe_executor *executor, const float *const *inputs,
-                      float *const *outputs, noe_error *err)
+static noe_status run_once(reference_executor *e, const float *const *inputs,
+                           float *const *outputs, noe_error *err)
 {
-    reference_executor *e = (reference_executor *)executor;
     const noe_graph *g = e->g;
     noe_status s = NOE_OK;
     uint32_t input = 0;
@@ -121,6 +133,16 @@ static noe_status run(noe_executor *executor, const float *const *inputs,
     }
     free_values(e);
     return s;
+}
+
+static noe_status run(noe_executor *executor, const float *const *inputs,
+                      float *const *outputs, noe_error *err)
+{
+    reference_executor *e = (reference_executor *)executor;
+    if (e->only_timed)
+        return noe_fail(err, NOE_ERR_ARG,
+                        "a graph prepared with a free layout can only be timed");
+    return run_once(e, inputs, outputs, err);
 }
 
 static void make_timed_buffers(reference_executor *e)
@@ -148,8 +170,8 @@ static noe_status repeat(noe_executor *executor, int n, noe_error *err)
     if (!e->timed_inputs)
         make_timed_buffers(e);
     for (int i = 0; i < n; i++)
-        NOE_TRY(run(executor, (const float *const *)e->timed_inputs, e->timed_outputs,
-                    err));
+        NOE_TRY(
+            run_once(e, (const float *const *)e->timed_inputs, e->timed_outputs, err));
     return NOE_OK;
 }
 
@@ -177,10 +199,10 @@ static noe_status prepare(noe_backend *b, const noe_graph *g,
                           const noe_executor_options *options, noe_executor **out,
                           noe_error *err)
 {
-    (void)options;
     *out = NULL;
     reference_executor *e = noe_calloc(1, sizeof *e);
     e->base = (noe_executor){.backend = b, .n_threads = 1};
+    e->only_timed = options && options->free_layout;
     e->g = noe_graph_copy(g);
     e->live = noe_calloc(g->n_nodes + 1, 1);
     e->value = noe_calloc(g->n_nodes + 1, sizeof *e->value);

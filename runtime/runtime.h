@@ -38,8 +38,9 @@ typedef struct noe_measure {
 } noe_measure;
 
 typedef struct noe_executor_options {
-    /* Inputs and outputs may have any memory layout (blocked as the kernel likes it):
-     * for timing a part of a graph. Otherwise plain C order. */
+    /* Inputs and outputs may have any memory layout (blocked as the kernel likes it),
+     * and weights are random, they need no data: for timing a part of a graph, it
+     * cannot be run. Otherwise plain C order and the weights' own values. */
     bool free_layout;
     /* Rotate the weights through copies larger than the last-level cache. */
     bool cold_weights;

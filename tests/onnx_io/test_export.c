@@ -260,6 +260,103 @@ START_TEST(test_story)
 }
 END_TEST
 
+/* ---- initializers that are graph inputs too ---- */
+
+#define LISTED                                                                     \
+    "input x f32 3\ninput w f32 3\ninput v f32 3\ninput u f32 3\noutput y f32 3\n" \
+    "init w f32 3 = 1,2,3\ninit v f32 3 = 2,2,2\ninit u f32 3 = 7,7,7\n"           \
+    "node Mul x,w -> a\nnode Mul a,v -> b\nnode Add b,u -> c\nnode Sub c,w -> y"
+#define JOIN "mul(mul(?a, ?b), ?c) => mul(?a, mul(?b, ?c))"
+
+static noe_onnx_model *load_listed(const char *text, const char *pin, bool constant)
+{
+    size_t len;
+    noe_onnx_model *m = NULL;
+    char *data = noe_build_model(text, &len);
+    noe_onnx_options options = {.constant_initializers = constant,
+                                .input_shapes = &pin,
+                                .n_input_shapes = pin != NULL};
+    noe_status status = noe_onnx_load_memory(data, len, &options, NULL, &m, &err);
+    free(data);
+    return status == NOE_OK ? m : NULL;
+}
+
+/* "x w u | w u": graph inputs and initializers of a model. */
+static char *describe_interface(const Onnx__GraphProto *g)
+{
+    noe_buf b = {0};
+    for (size_t i = 0; i < g->n_input; i++)
+        noe_buf_printf(&b, "%s ", g->input[i]->name);
+    noe_buf_puts(&b, "|");
+    for (size_t i = 0; i < g->n_initializer; i++)
+        noe_buf_printf(&b, " %s", g->initializer[i]->name);
+    char *text = noe_strdup(b.text);
+    noe_buf_clear(&b);
+    return text;
+}
+
+static void check_listed(const char *text, bool constant, const char *want_nodes,
+                         const char *want_interface)
+{
+    noe_onnx_model *m = load_listed(text, NULL, constant);
+    ck_assert_msg(m, "%s", err.text);
+    noe_graph *g = rewrite(noe_onnx_graph(m), JOIN);
+    Onnx__ModelProto *written = noe_write_model(m, g, NULL, NULL);
+    char *nodes = noe_describe_nodes(written->graph);
+    char *interface = describe_interface(written->graph);
+    ck_assert_str_eq(nodes, want_nodes);
+    ck_assert_str_eq(interface, want_interface);
+    free(nodes);
+    free(interface);
+    onnx__model_proto__free_unpacked(written, NULL);
+    noe_graph_free(g);
+    noe_onnx_free(m);
+}
+
+START_TEST(test_listed_initializers_are_inputs)
+{
+    check_listed(LISTED, false,
+                 "Mul(w,v)->noether_mul_0 Mul(x,noether_mul_0)->b Add(b,u)->c "
+                 "Sub(c,w)->y ",
+                 "x w v u | w v u");
+}
+END_TEST
+
+/* v is needed no more: neither as an initializer nor as an input that only names it. */
+START_TEST(test_listed_initializers_are_constants_on_request)
+{
+    check_listed(LISTED, true, "Mul(x,noether_weight_0)->b Add(b,u)->c Sub(c,w)->y ",
+                 "x w u | w u noether_weight_0");
+    /* Old files cannot have initializers that are no inputs. */
+    check_listed("ir 3\nopset 9\n" LISTED, true,
+                 "Constant()->noether_weight_0 Mul(x,noether_weight_0)->b Add(b,u)->c "
+                 "Sub(c,w)->y ",
+                 "x w u | w u");
+}
+END_TEST
+
+START_TEST(test_listed_initializers_are_counted)
+{
+    for (int constant = 0; constant < 2; constant++) {
+        noe_onnx_model *m = load_listed(LISTED, NULL, constant);
+        ck_assert_uint_eq(noe_onnx_n_defaults(m), constant ? 0 : 3);
+        noe_onnx_free(m);
+    }
+}
+END_TEST
+
+START_TEST(test_listed_initializer_keeps_its_shape)
+{
+    static const char text[] = "input x f32 3\ninput w f32 n\noutput y f32 3\n"
+                               "init w f32 3\nnode Mul x,w -> y";
+    noe_onnx_model *m = load_listed(text, "w:3", true);
+    ck_assert_msg(m, "%s", err.text);
+    noe_onnx_free(m);
+    ck_assert_ptr_null(load_listed(text, "w:1", true));
+    ck_assert_msg(noe_contains(err.text, "input shape of 'w'"), "%s", err.text);
+}
+END_TEST
+
 /* ---- what is not touched ---- */
 
 START_TEST(test_untouched_model_is_the_same_file)
@@ -623,6 +720,10 @@ Suite *suite_export(void)
     TCase *tc = tcase_create("export");
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, test_story, 0, (int)(sizeof stories / sizeof *stories));
+    tcase_add_test(tc, test_listed_initializers_are_inputs);
+    tcase_add_test(tc, test_listed_initializers_are_constants_on_request);
+    tcase_add_test(tc, test_listed_initializers_are_counted);
+    tcase_add_test(tc, test_listed_initializer_keeps_its_shape);
     tcase_add_test(tc, test_untouched_model_is_the_same_file);
     tcase_add_test(tc, test_unknown_fields_stay);
     tcase_add_test(tc, test_value_info_of_vanished_tensor_goes);

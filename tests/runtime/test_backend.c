@@ -442,8 +442,16 @@ START_TEST(test_backend_weight_without_data)
     ck_assert_ptr_null(e);
     ck_assert_int_ne(reference->vt->prepare(reference, g, NULL, &e, &err), NOE_OK);
     noe_executor_options options = {.free_layout = true};
-    noe_assert_ok(onednn->vt->prepare(onednn, g, &options, &e, &err), err);
-    onednn->vt->release(e);
+    for (int i = 0; i < 2; i++) {
+        noe_backend *b = i ? reference : onednn;
+        noe_measure m;
+        noe_assert_ok(b->vt->prepare(b, g, &options, &e, &err), err);
+        noe_assert_ok(b->vt->time(e, &m, &err), err);
+        ck_assert_msg(m.seconds > 0 && m.seconds < 1, "%s: %g", b->vt->name, m.seconds);
+        noe_assert_fails(b->vt->run(e, NULL, NULL, &err), NOE_ERR_ARG, err,
+                         "can only be timed");
+        b->vt->release(e);
+    }
     noe_graph_free(g);
 }
 END_TEST
