@@ -11,10 +11,11 @@
  */
 #include "generator/lift.h"
 
-#include "core/field.h"
+#include "core/field_check.h"
 
 #include <stdlib.h>
 
+#define VARIATIONS   12
 #define MAX_INSTANCE 3000 /* elements of one tensor */
 
 typedef struct instance {
@@ -63,25 +64,24 @@ static void eval_node(instance *x, uint16_t i, const noe_params *params, noe_rng
     noe_eval_fe(&x->field, n->op, params, in, n->n_inputs, &x->t[i]);
 }
 
-static noe_instance compare_roots(const instance *x)
+static noe_trial compare_roots(const instance *x)
 {
     for (int r = 0; r < x->rule->n_roots; r++) {
         const noe_tensor_fe *a = &x->t[x->rule->lhs[r]], *b = &x->t[x->rule->rhs[r]];
         int64_t n = noe_shape_elements(&a->shape);
         for (int64_t i = 0; i < n; i++) {
             if (!noe_fe_eq(a->data[i], b->data[i]))
-                return NOE_INSTANCE_DIFFERS;
+                return NOE_TRIAL_DIFFERS;
         }
     }
-    return NOE_INSTANCE_EQUAL;
+    return NOE_TRIAL_EQUAL;
 }
 
-noe_instance noe_rule_try(const noe_rule *rule, const noe_binding *binding,
-                          uint64_t seed)
+noe_trial noe_rule_try(const noe_rule *rule, const noe_binding *binding, uint64_t seed)
 {
     instance *x = noe_calloc(1, sizeof *x);
     noe_params *params = noe_calloc(rule->n_nodes, sizeof *params);
-    noe_instance result = NOE_INSTANCE_ILL;
+    noe_trial result = NOE_TRIAL_ILL;
     x->rule = rule;
     x->binding = binding;
     if (!noe_rule_holds(rule, binding))
@@ -286,32 +286,105 @@ static int sweep(const noe_rule *rule, const noe_binding *base, const noe_param 
         for (int k = 0; k < base->type[v].shape.rank; k++) {
             noe_binding b = *base;
             int64_t old = b.type[v].shape.dim[k]++;
-            noe_instance r = noe_rule_try(rule, &b, seed);
-            if (r == NOE_INSTANCE_ILL && rule->n_pvars) {
+            noe_trial r = noe_rule_try(rule, &b, seed);
+            if (r == NOE_TRIAL_ILL && rule->n_pvars) {
                 follow_dimension(&b, rule, param, old);
                 r = noe_rule_try(rule, &b, seed);
             }
-            if (r == NOE_INSTANCE_DIFFERS)
+            if (r == NOE_TRIAL_DIFFERS)
                 return -1;
-            n_typed += r == NOE_INSTANCE_EQUAL;
+            n_typed += r == NOE_TRIAL_EQUAL;
         }
     }
     return n_typed;
 }
 
-int noe_rule_survives(const noe_rule *rule, const noe_binding *base,
-                      const noe_param *param, uint64_t seed, int n_tries)
+/* Instances that are not near the one it was found at */
+
+#define ATTEMPTS 120 /* an instance */
+
+static bool is_letter(const noe_rule *rule, int var)
 {
-    if (noe_rule_try(rule, base, seed) != NOE_INSTANCE_EQUAL)
-        return -1;
-    int n_typed = sweep(rule, base, param, seed);
-    for (int i = 0; i < n_tries && n_typed >= 0; i++) {
+    return rule->vars[var].name[0] >= 'a' && rule->vars[var].name[0] <= 'z';
+}
+
+/* Keeps what all instances so far have in common. */
+static void note_instance(const noe_rule *rule, const noe_instance *first,
+                          const noe_instance *inst, noe_look *look)
+{
+    for (int i = 0; i < rule->n_pvars; i++) {
+        if (!noe_value_eq(&first->binding.pvalue[i], &inst->binding.pvalue[i]))
+            look->varied |= 1u << i;
+    }
+    look->ranks |= 1u << inst->type[rule->lhs[0]].shape.rank;
+    for (int v = 0; v < rule->n_vars; v++) {
+        for (int w = 0; w < rule->n_vars; w++) {
+            const noe_shape *x = &inst->binding.type[v].shape;
+            const noe_shape *y = &inst->binding.type[w].shape;
+            if (is_letter(rule, v) && is_letter(rule, w) &&
+                (x->rank == 0 || y->rank == 0 || x->dim[0] != y->dim[0]))
+                look->other_head[rule->vars[v].name[0] - 'a'] |=
+                    1u << (rule->vars[w].name[0] - 'a');
+        }
+    }
+}
+
+/* Sets of sizes and ranks change from one to the next: all different, all 2 (what fits
+ * by accident), with ones. */
+static bool find_instance(const noe_rule *rule, uint64_t seed, int index, int base_rank,
+                          noe_instance *inst)
+{
+    static const int sets[NOE_INSTANCE_N_DIMS] = {0, 5, 1, 3, 2, 6, 4, 7};
+    noe_rng rng = noe_rng_split(seed, "wide", (uint64_t)index);
+    for (int i = 0; i < ATTEMPTS; i++) {
+        int rank = index % 3 == 0   ? base_rank
+                   : index % 3 == 1 ? (index / 3 + 2) % 6
+                                    : -1;
+        noe_instance_style style = {.rank = i < ATTEMPTS / 3 ? rank : -1,
+                                    .dims =
+                                        sets[(index + i / 16) % NOE_INSTANCE_N_DIMS],
+                                    .max_elements = 1200};
+        if (noe_instance_try(rule, &rng, &style, inst))
+            return true;
+    }
+    return false;
+}
+
+static bool survives_widely(const noe_rule *rule, uint64_t seed, int base_rank,
+                            int n_instances, noe_look *look)
+{
+    noe_instance *inst = noe_malloc(2 * sizeof *inst);
+    bool ok = true;
+    for (int i = 0; i < n_instances && ok; i++) {
+        noe_instance *x = &inst[look->n_found > 0];
+        if (i >= n_instances / 2 && look->n_found == 0)
+            break; /* what never fitted hardly ever will */
+        if (!find_instance(rule, seed, i, base_rank, x))
+            continue;
+        note_instance(rule, &inst[0], x, look);
+        look->n_found++;
+        ok = !noe_field_sample(rule, x, seed, i, 0).found &&
+             !noe_field_sample(rule, x, seed, i, 1).found;
+    }
+    free(inst);
+    return ok;
+}
+
+bool noe_rule_survives(const noe_rule *rule, const noe_binding *base, int base_rank,
+                       const noe_param *param, uint64_t seed, int n_wide,
+                       noe_look *look)
+{
+    *look = (noe_look){0};
+    if (noe_rule_try(rule, base, seed) != NOE_TRIAL_EQUAL)
+        return false;
+    look->n_typed = sweep(rule, base, param, seed);
+    for (int i = 0; i < VARIATIONS && look->n_typed >= 0; i++) {
         noe_rng rng = noe_rng_split(seed, "variation", (uint64_t)i);
         noe_binding b = *base;
         vary_types(&b, rule->n_vars, &rng);
         vary_values(&b, rule, param, &rng);
-        if (noe_rule_try(rule, &b, noe_rng_next(&rng)) == NOE_INSTANCE_DIFFERS)
-            return -1;
+        if (noe_rule_try(rule, &b, noe_rng_next(&rng)) == NOE_TRIAL_DIFFERS)
+            return false;
     }
-    return n_typed;
+    return look->n_typed >= 0 && survives_widely(rule, seed, base_rank, n_wide, look);
 }

@@ -5,6 +5,7 @@
 #include "generator/generate.h"
 
 #include "core/base/hash.h"
+#include "generator/known.h"
 #include <stdlib.h>
 
 typedef struct run {
@@ -12,6 +13,7 @@ typedef struct run {
     const noe_env *env;
     noe_generated *out;
     noe_key_table *seen; /* hashes of texts */
+    noe_known *known;    /* the most general variants so far */
 } run;
 
 static char *take_text(noe_buf *b)
@@ -48,6 +50,10 @@ static void lift_pair(run *r, const noe_pair *pair, noe_space_stats *stats)
 {
     noe_group group = {
         .kind = pair->kind, .level = pair->level, .space = r->out->n_spaces};
+    if (noe_known_derives(r->known, pair)) {
+        stats->n_repeated++;
+        return;
+    }
     noe_pair_lift(pair, r->env->seed, &group.variants);
     if (group.variants.n == 0) {
         stats->n_unlifted++;
@@ -58,6 +64,7 @@ static void lift_pair(run *r, const noe_pair *pair, noe_space_stats *stats)
         noe_lifted_clear(&group.variants);
         return;
     }
+    noe_known_add(r->known, group.variants.text[0]);
     drop_known(r, &group.variants);
     noe_buf b = {0};
     noe_pair_print(&b, pair);
@@ -116,11 +123,12 @@ noe_status noe_generate(const noe_generate_options *options, const noe_env *env,
     *out = (noe_generated){0};
     noe_space *spaces = noe_calloc(NOE_SPACE_MAX, sizeof *spaces);
     int n = 0;
-    run r = {options, env, out, noe_key_table_new()};
+    run r = {options, env, out, noe_key_table_new(), noe_known_new()};
     noe_status status = noe_space_build(options->ops, spaces, &n, err);
     for (int i = 0; i < n && status == NOE_OK; i++)
         status = run_space(&r, &spaces[i], err);
     noe_key_table_free(r.seen);
+    noe_known_free(r.known);
     free(spaces);
     if (status != NOE_OK)
         noe_generated_clear(out);

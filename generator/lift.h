@@ -8,7 +8,7 @@
 #include "core/rule.h"
 #include "generator/pair.h"
 
-#define NOE_LIFT_MAX_VARIANTS 14
+#define NOE_LIFT_MAX_VARIANTS 7
 
 /* Variants of one pair, the most general first: canonical texts. */
 typedef struct noe_lifted {
@@ -24,19 +24,26 @@ void noe_lifted_clear(noe_lifted *l);
 
 /* check.c: a rule at concrete shapes of its variables and values of its parameter
  * variables. */
-typedef enum noe_instance {
-    NOE_INSTANCE_ILL,
-    NOE_INSTANCE_EQUAL,
-    NOE_INSTANCE_DIFFERS
-} noe_instance;
-noe_instance noe_rule_try(const noe_rule *rule, const noe_binding *binding,
-                          uint64_t seed);
+typedef enum noe_trial { NOE_TRIAL_ILL, NOE_TRIAL_EQUAL, NOE_TRIAL_DIFFERS } noe_trial;
+noe_trial noe_rule_try(const noe_rule *rule, const noe_binding *binding, uint64_t seed);
 
-/* Looks at variations of an instance: -1 if the rule is wrong at one of them (or at the
- * instance itself), else at how many of those that change one dimension it is
- * well-typed. A wrong bound of a slice, say, is not false there but ill-typed. param[i]
- * is what parameter variable i stands for. */
-int noe_rule_survives(const noe_rule *rule, const noe_binding *base,
-                      const noe_param *param, uint64_t seed, int n_tries);
+/* What was seen of a rule. */
+typedef struct noe_look {
+    int n_typed;     /* of the changes of one dimension */
+    int n_found;     /* typed instances elsewhere */
+    uint32_t ranks;  /* of the first output there, a bit each */
+    uint32_t varied; /* parameter variables that had several values there */
+    uint32_t other_head[NOE_RULE_MAX_VARS]; /* by letter: variables whose first
+                                               dimension differed from this one's */
+} noe_look;
+
+/* Looks at the instance, at variations of it and at up to n_wide instances elsewhere:
+ * false if the rule is wrong at one of them, or ill-typed at the instance itself. A
+ * wrong bound of a slice, say, is not false elsewhere but ill-typed: n_typed and
+ * n_found tell. param[i] is what parameter variable i stands for; base_rank is that of
+ * the output. */
+bool noe_rule_survives(const noe_rule *rule, const noe_binding *base, int base_rank,
+                       const noe_param *param, uint64_t seed, int n_wide,
+                       noe_look *look);
 
 #endif

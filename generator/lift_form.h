@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What a pair may be written as: a form for each of its parameter values and conditions
+ * on its variables. A choice of these is a variant.
+ */
+#ifndef NOE_GENERATOR_LIFT_FORM_H
+#define NOE_GENERATOR_LIFT_FORM_H
+
+#include "core/rule.h"
+#include "generator/pair.h"
+
+#define NOE_LIFT_MAX_SLOTS 16
+#define NOE_LIFT_MAX_FORMS 16
+
+typedef enum noe_form_kind {
+    NOE_FORM_VARIABLE,
+    NOE_FORM_OFFSET,    /* variable of slot `other`, plus the literal difference */
+    NOE_FORM_DIM,       /* dim(var, axis) */
+    NOE_FORM_SUM,       /* dim(var, axis) + dim(var2, axis2) */
+    NOE_FORM_HEAD,      /* [dim(var, axis)] and ones, as many as var has other axes */
+    NOE_FORM_SHAPE,     /* shape(var) */
+    NOE_FORM_WITH_ONES, /* shape(var) and ones behind it */
+    NOE_FORM_DIMS,      /* list of dims, literals where none fits */
+    NOE_FORM_DIMS_END,  /* the same, axes counted from the end */
+    NOE_FORM_FROM_END,  /* axis or axes from the end */
+    NOE_FORM_LITERAL,
+} noe_form_kind;
+
+typedef struct noe_form {
+    noe_form_kind kind;
+    int var, axis, var2, axis2, other;
+} noe_form;
+
+typedef struct noe_slot {
+    noe_param param;
+    noe_value value;
+    int rank;          /* axes: of the operand */
+    int axis_slot;     /* bounds of slices: slot of the axis, else -1 */
+    bool is_patterned; /* shape of a constant other than zeros and ones */
+    int n_uses[2];     /* on the left, on the right */
+    noe_form forms[NOE_LIFT_MAX_FORMS]; /* general ones first */
+    int n_forms;
+} noe_slot;
+
+typedef struct noe_forms {
+    const noe_pair *pair;
+    int costly; /* side that a rewrite should start from; -1: either */
+    noe_slot slots[NOE_LIFT_MAX_SLOTS];
+    int n_slots;
+    int slot_of[NOE_PAIR_MAX_NODES][NOE_MAX_PARAMS];
+    bool is_full;
+} noe_forms;
+
+/* What is asked of a variable that is broadcast in the pair, weak ones first. */
+typedef enum noe_spread {
+    NOE_SPREAD_ANY,
+    NOE_SPREAD_AXIS,   /* 1 on the axis that a parameter variable names */
+    NOE_SPREAD_SCALAR, /* one element */
+    NOE_SPREAD_ROW,    /* 1 on all axes but the last */
+    NOE_SPREAD_HEAD,   /* 1 on all axes but the first, and how many there are */
+    NOE_SPREAD_ONES,   /* 1 where the pair has it, counted from the end; rank 0 */
+    NOE_SPREAD_COUNT
+} noe_spread;
+
+typedef struct noe_choice {
+    int form[NOE_LIFT_MAX_SLOTS];
+    bool has_rank[NOE_PAIR_MAX_VARS];
+    bool has_twin[NOE_PAIR_MAX_VARS]; /* same shape as the earlier variable's */
+    noe_spread spread[NOE_PAIR_MAX_VARS];
+    int head[NOE_PAIR_MAX_VARS]; /* SPREAD_HEAD: whose first axis */
+} noe_choice;
+
+void noe_forms_collect(noe_forms *f, const noe_pair *pair, int costly);
+bool noe_slot_is_axis(const noe_slot *s);
+/* Numbers of one shape are worth nothing unless they are 1. */
+bool noe_slot_is_useless(const noe_slot *s);
+/* Number of the first form of a kind, or -1. */
+int noe_slot_find(const noe_slot *s, noe_form_kind kind);
+
+/* The earlier variable of the same shape, or -1. */
+int noe_forms_twin(const noe_forms *f, int var);
+/* Whether the condition can be said of the variable; ANY always can. */
+bool noe_forms_can_spread(const noe_forms *f, const noe_choice *c, int var,
+                          noe_spread spread);
+
+char noe_var_letter(int var);
+/* Rule text: variables by letter, parameter variables "$p<slot>". */
+void noe_variant_print(noe_buf *b, const noe_forms *f, const noe_choice *c);
+
+#endif
