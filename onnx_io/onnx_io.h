@@ -66,6 +66,14 @@ NOE_NODISCARD noe_status noe_onnx_serialize(const noe_onnx_model *m, const noe_g
 NOE_NODISCARD noe_status noe_onnx_save(const noe_onnx_model *m, const noe_graph *g,
                                        const char *path, noe_error *err);
 
+/* The bytes of a written model, read as any file and rebuilt in m's pool, to be
+ * compared with m's own graph: inputs correspond by name, opaque nodes by their first
+ * output's name. *written owns what *graph refers to; both are the caller's.
+ * NOE_ERR_MISMATCH where something in it has no counterpart. */
+NOE_NODISCARD noe_status noe_onnx_reread(const noe_onnx_model *m, const void *data,
+                                         size_t len, noe_onnx_model **written,
+                                         noe_graph **graph, noe_error *err);
+
 /* Counts of ONNX operators in the main graph, sorted by name, for the before/after
  * table. Constant nodes and initializers are counted as "Constant". */
 typedef struct noe_onnx_count {

@@ -102,6 +102,29 @@ static noe_op origin_op(void *ctx, uint32_t origin)
     return noe_onnx_origin_op(ctx, origin);
 }
 
+static void drop_written(job *j)
+{
+    noe_graph_free(j->written_graph);
+    noe_onnx_free(j->written);
+    j->written_graph = NULL;
+    j->written = NULL;
+}
+
+static noe_status reread(void *ctx, const noe_graph *g, const noe_graph **seen,
+                         noe_error *err)
+{
+    job *j = ctx;
+    char *data;
+    size_t len;
+    drop_written(j);
+    NOE_TRY(noe_onnx_serialize(j->model, g, &data, &len, err));
+    noe_status status =
+        noe_onnx_reread(j->model, data, len, &j->written, &j->written_graph, err);
+    free(data);
+    *seen = j->written_graph;
+    return status;
+}
+
 static noe_status search_and_check(job *j, noe_error *err)
 {
     const command *cmd = j->cmd;
@@ -117,7 +140,9 @@ static noe_status search_and_check(job *j, noe_error *err)
                                .seed = j->env.seed,
                                .time_whole = !cmd->no_timing,
                                .origin_op = origin_op,
-                               .origin_ctx = j->model};
+                               .origin_ctx = j->model,
+                               .reread = reread,
+                               .reread_ctx = j};
     noe_status status = noe_optimize(&j->env, g, &j->rules, &j->costs, j->backend,
                                      &j->options, &j->result, err);
     if (status == NOE_ERR_MISMATCH)
@@ -199,6 +224,7 @@ static noe_status optimize_model(job *j, noe_error *err)
 static void release(job *j)
 {
     noe_optimize_result_clear(&j->result);
+    drop_written(j);
     noe_costs_clear(&j->costs);
     noe_backend_costs_clear(&j->measured);
     noe_ruledb_close(j->cost_db);

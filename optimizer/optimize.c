@@ -61,34 +61,69 @@ static noe_status make_cut(const noe_graph *g, const noe_graph *folded, noe_cut 
     return status;
 }
 
-static noe_status check_and_time(const noe_graph *g, noe_graph *folded,
-                                 noe_backend *backend,
-                                 const noe_optimize_options *options,
-                                 noe_optimize_result *r, noe_error *err)
+/* The cut of g and of `written`, which is result as it is read back. Where the two
+ * cannot be laid side by side node by node, the result itself is taken and a warning
+ * says so. */
+static noe_status cut_written(const noe_env *env, const noe_graph *g,
+                              const noe_graph *result, const noe_graph *written,
+                              noe_cut *cut, noe_error *err)
+{
+    noe_error why;
+    noe_status status = make_cut(g, written, cut, &why);
+    if (status == NOE_OK || written == result) {
+        if (status != NOE_OK && err)
+            *err = why;
+        return status;
+    }
+    noe_log(env, NOE_LOG_WARN,
+            "the result is checked before writing, not read back: %s", why.text);
+    return make_cut(g, result, cut, err);
+}
+
+static noe_status check(const noe_env *env, const noe_graph *g, const noe_graph *result,
+                        noe_backend *backend, const noe_optimize_options *options,
+                        noe_optimize_result *r, noe_error *err)
+{
+    const noe_graph *written = result;
+    noe_cut cut;
+    double start = noe_wall_seconds();
+    if (options->check.n_inputs <= 0)
+        return NOE_OK;
+    if (options->reread)
+        NOE_TRY(options->reread(options->reread_ctx, result, &written, err));
+    NOE_TRY(cut_written(env, g, result, written, &cut, err));
+    noe_status status =
+        noe_check_run(backend, &cut, options->seed, &options->check, &r->check, err);
+    noe_cut_clear(&cut);
+    r->check_seconds += noe_wall_seconds() - start;
+    return status;
+}
+
+static noe_status time_whole(const noe_graph *g, const noe_graph *folded,
+                             noe_backend *backend, noe_optimize_result *r,
+                             noe_error *err)
 {
     noe_cut cut;
     double start = noe_wall_seconds();
     NOE_TRY(make_cut(g, folded, &cut, err));
-    noe_status status =
-        noe_check_run(backend, &cut, options->seed, &options->check, &r->check, err);
-    r->check_seconds = noe_wall_seconds() - start;
-    start = noe_wall_seconds();
-    if (status == NOE_OK && options->time_whole)
-        status = noe_trial_run(backend, &cut, &r->trial, err);
-    r->trial_seconds = noe_wall_seconds() - start;
+    noe_status status = noe_trial_run(backend, &cut, &r->trial, err);
     noe_cut_clear(&cut);
+    r->trial_seconds = noe_wall_seconds() - start;
     return status;
 }
 
-static noe_status decide(const noe_graph *g, noe_graph *folded, noe_costs *costs,
-                         noe_backend *backend, const noe_optimize_options *options,
-                         noe_optimize_result *r, noe_error *err)
+static noe_status decide(const noe_env *env, const noe_graph *g, noe_graph *folded,
+                         noe_costs *costs, noe_backend *backend,
+                         const noe_optimize_options *options, noe_optimize_result *r,
+                         noe_error *err)
 {
     NOE_TRY(noe_costs_graph(costs, folded, INFINITY, &r->after, err));
     if (!noe_cost_less(&r->after, &r->before))
         return NOE_OK;
     if (backend)
-        NOE_TRY(check_and_time(g, folded, backend, options, r, err));
+        NOE_TRY(check(env, g, folded, backend, options, r, err));
+    if (backend && options->time_whole)
+        NOE_TRY(time_whole(g, folded, backend, r, err));
     r->decision =
         r->trial.done && !r->trial.faster ? NOE_DECISION_NO_SPEED : NOE_DECISION_BETTER;
     return NOE_OK;
@@ -112,14 +147,15 @@ noe_status noe_optimize(const noe_env *env, const noe_graph *g,
     /* Again: second opinions during the search may have changed prices. */
     noe_status status = noe_costs_graph(costs, g, INFINITY, &r->before, err);
     r->after = r->before;
-    if (!folded)
-        return status;
-    if (status == NOE_OK)
-        status = decide(g, folded, costs, backend, options, r, err);
+    if (status == NOE_OK && folded)
+        status = decide(env, g, folded, costs, backend, options, r, err);
     if (status == NOE_OK && r->decision == NOE_DECISION_BETTER)
         r->graph = r->owned = folded;
     else
         noe_graph_free(folded);
+    /* Writing the input's own graph is a step too that can go wrong. */
+    if (status == NOE_OK && r->decision != NOE_DECISION_BETTER && backend)
+        status = check(env, g, g, backend, options, r, err);
     return status;
 }
 

@@ -18,6 +18,10 @@ typedef enum noe_decision {
                             */
 } noe_decision;
 
+/* How g looks once written to a file and read again, in g's pool; owned by ctx. */
+typedef noe_status noe_reread_fn(void *ctx, const noe_graph *g, const noe_graph **seen,
+                                 noe_error *err);
+
 typedef struct noe_optimize_options {
     noe_search_options search;
     noe_check_options check;
@@ -25,6 +29,8 @@ typedef struct noe_optimize_options {
     bool time_whole; /* compare the whole graphs on the device */
     noe_origin_op_fn *origin_op;
     void *origin_ctx;
+    noe_reread_fn *reread; /* may be NULL: then graphs are checked as they are */
+    void *reread_ctx;
 } noe_optimize_options;
 
 typedef struct noe_optimize_result {
@@ -38,8 +44,9 @@ typedef struct noe_optimize_result {
     double search_seconds, check_seconds, trial_seconds;
 } noe_optimize_result;
 
-/* backend may be NULL: then nothing is checked or timed. Fails with NOE_ERR_MISMATCH if
- * the result does not compute what g does. */
+/* backend may be NULL: then nothing is checked or timed. What is checked is the graph
+ * as it is read back from its written form, also where the result is g itself. Fails
+ * with NOE_ERR_MISMATCH if the result does not compute what g does. */
 NOE_NODISCARD noe_status noe_optimize(const noe_env *env, const noe_graph *g,
                                       const noe_rule_set *rules, noe_costs *costs,
                                       noe_backend *backend,

@@ -162,7 +162,8 @@ void noe_report_outcome(noe_buf *b, const noe_optimize_options *options,
 {
     const noe_search_result *s = &r->search;
     if (r->decision == NOE_DECISION_NO_GAIN)
-        noe_buf_puts(b, "no cheaper form found: the graph stays as it was\n");
+        noe_buf_puts(b, "no rule makes it cheaper: the graph stays as it was, but for "
+                        "constant and unused parts\n");
     if (r->decision == NOE_DECISION_NO_SPEED)
         noe_buf_printf(
             b,
@@ -172,8 +173,7 @@ void noe_report_outcome(noe_buf *b, const noe_optimize_options *options,
             r->after.seconds * 1e3, r->before.seconds * 1e3,
             r->trial.pair.seconds_b * 1e3, r->trial.pair.seconds_a * 1e3,
             r->trial.pair.ratio, r->trial.pair.ratio_lo, r->trial.pair.ratio_hi);
-    if (r->decision == NOE_DECISION_BETTER)
-        print_check(b, options, &r->check);
+    print_check(b, options, &r->check);
     noe_buf_printf(b,
                    "search: %.1f s, %lld graphs expanded, %lld rewrites tried, %lld "
                    "sweeps%s\n",

@@ -28,8 +28,10 @@ static noe_op no_origin(void *ctx, uint32_t origin)
     return NOE_OP_OPAQUE;
 }
 
-static noe_status optimize(const noe_graph *g, const char *const *rules,
-                           noe_optimize_result *result)
+static noe_graph *made; /* by lossy_writer */
+
+static noe_status optimize_written(const noe_graph *g, const char *const *rules,
+                                   noe_reread_fn *reread, noe_optimize_result *result)
 {
     noe_rule_set set;
     fake_costs fake;
@@ -39,6 +41,8 @@ static noe_status optimize(const noe_graph *g, const char *const *rules,
         .check = {3, NOE_CHECK_RTOL, NOE_CHECK_ATOL},
         .seed = 1,
         .origin_op = no_origin,
+        .reread = reread,
+        .reread_ctx = &made,
     };
     fixture_rules(&set, rules);
     fake_costs_init(&fake, NULL, 1);
@@ -48,6 +52,30 @@ static noe_status optimize(const noe_graph *g, const char *const *rules,
     noe_costs_clear(&costs);
     noe_rule_set_clear(&set);
     return status;
+}
+
+static noe_status optimize(const noe_graph *g, const char *const *rules,
+                           noe_optimize_result *result)
+{
+    return optimize_written(g, rules, NULL, result);
+}
+
+/* A writer that loses a node: what is read back is the graph without its last operator.
+ */
+static noe_status lossy_writer(void *ctx, const noe_graph *g, const noe_graph **seen,
+                               noe_error *error)
+{
+    noe_graph **fresh = ctx;
+    noe_ref map[64], out;
+    noe_ref last = g->outputs[0].ref;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        map[i] = NOE_REF_NONE;
+    *fresh = noe_graph_new(g->pool);
+    NOE_TRY(noe_graph_transfer(*fresh, g, noe_graph_inputs(g, last.node)[0], map, &out,
+                               error));
+    noe_graph_add_output(*fresh, out, g->outputs[0].name);
+    *seen = *fresh;
+    return NOE_OK;
 }
 
 static int count_op(const noe_graph *g, noe_op op)
@@ -92,6 +120,21 @@ START_TEST(test_optimize_folds_a_normalization_into_a_convolution)
     ck_assert_int_eq(r.check.n_inputs, 3);
     ck_assert_uint_eq(r.check.n_outputs, 1);
     noe_optimize_result_clear(&r);
+    noe_graph_free(g);
+}
+END_TEST
+
+/* The written form is what is checked, with a rewrite and without. */
+START_TEST(test_optimize_checks_what_is_read_back)
+{
+    static const char *const none[] = {NULL};
+    noe_graph *g = fixture_graph(pool, conv_bn);
+    noe_optimize_result r;
+    noe_status status = optimize_written(g, _i ? conv_mul : none, lossy_writer, &r);
+    ck_assert_int_eq(status, NOE_ERR_MISMATCH);
+    ck_assert_msg(noe_contains(err.text, "output y, element"), "%s", err.text);
+    noe_optimize_result_clear(&r);
+    noe_graph_free(made);
     noe_graph_free(g);
 }
 END_TEST
@@ -181,6 +224,7 @@ Suite *suite_optimize(void)
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, test_optimize_folds_a_normalization_into_a_convolution);
     tcase_add_test(tc, test_optimize_without_gain_returns_the_input);
+    tcase_add_loop_test(tc, test_optimize_checks_what_is_read_back, 0, 2);
     tcase_add_test(tc, test_optimize_refuses_what_a_wrong_rule_made);
     tcase_add_test(tc, test_optimize_carries_integers);
     tcase_add_test(tc, test_optimize_growth_default);
