@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define MIN_IR_VERSION    3
-#define DEFAULT_MAX_BYTES ((uint64_t)16 << 30)
+#define DEFAULT_MAX_BYTES ((uint64_t)INT32_MAX) /* of any protobuf message */
 
 /* ---- unpacking into the arena ---- */
 
@@ -176,6 +176,8 @@ static noe_status build(noe_onnx_model *m, const noe_onnx_options *options,
                         noe_error *err)
 {
     noe_span graph;
+    if (m->bytes.len == 0)
+        return noe_fail(err, NOE_ERR_PARSE, "empty, not an ONNX model");
     m->constant_initializers = options && options->constant_initializers;
     NOE_TRY(noe_wire_check(&onnx__model_proto__descriptor, m->bytes, err));
     m->model_fields = list_fields(&m->arena, m->bytes, &m->n_model_fields);

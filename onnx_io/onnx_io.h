@@ -21,7 +21,7 @@ typedef struct noe_onnx_options {
     /* Initializers that are graph inputs too are constants: they become weights, and
      * when nothing needs one any more, initializer and graph input go. */
     bool constant_initializers;
-    uint64_t max_bytes; /* refuse larger files; 0: 16 GiB */
+    uint64_t max_bytes; /* refuse larger files; 0: 2 GiB - 1, protobuf's */
 } noe_onnx_options;
 
 /* Reads and checks a file (IR 3 and later): truncated, hostile or absurd content gives

@@ -212,6 +212,8 @@ static noe_status optimize_model(job *j, noe_error *err)
 {
     double start = noe_wall_seconds();
     NOE_TRY(load_model(j, err));
+    if (!j->cmd->dry_run)
+        NOE_TRY(noe_file_check_writable(j->cmd->out, err));
     NOE_TRY(load_rules(j, err));
     NOE_TRY(open_costs(j, err));
     NOE_TRY(count_path(&j->before, j->cmd->in, err));
@@ -295,7 +297,7 @@ static noe_program describe(command *c, noe_option *options)
                          .max_operands = 2};
 }
 
-/* Exactly one way to say where the result goes. */
+/* Exactly one way to say where the result goes; names from a fixed set. */
 static noe_status place_operands(command *c, const char **operands, int n,
                                  noe_error *err)
 {
@@ -307,6 +309,9 @@ static noe_status place_operands(command *c, const char **operands, int n,
         c->out = operands[1];
     if (!c->out && !c->dry_run)
         return noe_fail(err, NOE_ERR_ARG, "no place for the result: give -o <file>");
+    if (strcmp(c->device, "cpu") && strcmp(c->device, "reference"))
+        return noe_fail(err, NOE_ERR_ARG, "--device: '%s' is not cpu or reference",
+                        c->device);
     return NOE_OK;
 }
 

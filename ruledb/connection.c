@@ -104,6 +104,9 @@ static noe_status check_path(const char *path, noe_ruledb_mode mode, bool *exist
             return noe_fail(err, NOE_ERR_IO, "%s: a folder, not a rule database", path);
         if (!S_ISREG(st.st_mode))
             return noe_fail(err, NOE_ERR_IO, "%s: not a regular file", path);
+        if (st.st_size == 0 && mode == NOE_RULEDB_WRITE)
+            return noe_fail(err, NOE_ERR_DB, "%s: an empty file, not a rule database",
+                            path);
         return NOE_OK;
     }
     if (mode == NOE_RULEDB_CREATE && errno == ENOENT)

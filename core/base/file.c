@@ -13,6 +13,7 @@
 #include "core/base/mem.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -184,33 +185,74 @@ out:
     return status;
 }
 
-noe_status noe_file_write(const char *path, const void *data, size_t len,
-                          noe_error *err)
+/* Where a write to path goes. */
+typedef struct target {
+    char *path; /* malloc'ed */
+    bool in_place;
+    int old_mode; /* of the file that is replaced, or -1 */
+} target;
+
+static noe_status check_existing(target *t, const struct stat *st, noe_error *err)
+{
+    t->in_place = !S_ISREG(st->st_mode);
+    t->old_mode = (int)(st->st_mode & 07777);
+    if (S_ISDIR(st->st_mode))
+        return noe_fail(err, NOE_ERR_IO, "%s: cannot write: is a directory", t->path);
+    if (access(t->path, W_OK) != 0)
+        return fail_errno(err, t->path, "cannot write");
+    return NOE_OK;
+}
+
+static noe_status find_target(const char *path, target *t, noe_error *err)
 {
     struct stat st;
+    *t = (target){.old_mode = -1};
+    if (!*path)
+        return noe_fail(err, NOE_ERR_IO, "cannot write: the file name is empty");
     if (lstat(path, &st) != 0) {
         if (errno != ENOENT)
             return fail_errno(err, path, "cannot write");
-        return replace_file(path, -1, data, len, err);
+        t->path = noe_strdup(path);
+        return NOE_OK;
     }
-    char *target = NULL;
     if (S_ISLNK(st.st_mode)) {
-        target = realpath(path, NULL);
-        if (!target || stat(target, &st) != 0) {
-            free(target);
+        t->path = realpath(path, NULL);
+        if (!t->path || stat(t->path, &st) != 0)
             return fail_errno(err, path, "cannot follow the symbolic link");
-        }
-        path = target;
+    } else {
+        t->path = noe_strdup(path);
     }
-    noe_status status;
-    if (S_ISDIR(st.st_mode))
-        status = noe_fail(err, NOE_ERR_IO, "%s: cannot write: is a directory", path);
-    else if (!S_ISREG(st.st_mode))
-        status = write_in_place(path, data, len, err);
-    else if (access(path, W_OK) != 0)
-        status = fail_errno(err, path, "cannot write");
-    else
-        status = replace_file(path, (int)(st.st_mode & 07777), data, len, err);
-    free(target);
+    return check_existing(t, &st, err);
+}
+
+noe_status noe_file_write(const char *path, const void *data, size_t len,
+                          noe_error *err)
+{
+    target t;
+    noe_status status = find_target(path, &t, err);
+    if (status == NOE_OK)
+        status = t.in_place ? write_in_place(t.path, data, len, err)
+                            : replace_file(t.path, t.old_mode, data, len, err);
+    free(t.path);
+    return status;
+}
+
+noe_status noe_file_check_writable(const char *path, noe_error *err)
+{
+    target t;
+    noe_buf name = {0};
+    noe_status status = find_target(path, &t, err);
+    if (status == NOE_OK && !t.in_place) {
+        int fd = create_temporary(t.path, &name);
+        if (fd < 0) {
+            status =
+                fail_errno(err, t.path, "cannot create a temporary file beside it");
+        } else {
+            close(fd);
+            unlink(name.text);
+        }
+    }
+    noe_buf_clear(&name);
+    free(t.path);
     return status;
 }

@@ -290,6 +290,8 @@ void noe_options_parse(const noe_program *program, int argc, char **argv,
         } else {
             if (n == program->max_operands)
                 die_of_usage(program, "unexpected operand '%s'", arg);
+            if (!*arg)
+                die_of_usage(program, "operand %d is empty", n + 1);
             operands[n++] = arg;
         }
     }

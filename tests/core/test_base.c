@@ -417,6 +417,26 @@ START_TEST(test_file_write_device_stays)
 }
 END_TEST
 
+/* The question changes nothing, and the answer is that of the write. */
+START_TEST(test_file_check_writable)
+{
+    noe_error err;
+    char missing[300];
+    noe_assert_ok(noe_file_check_writable(path, &err), err);
+    ck_assert_int_eq(count_files(folder), 0);
+    noe_assert_ok(noe_file_write(path, "old", 3, &err), err);
+    noe_assert_ok(noe_file_check_writable(path, &err), err);
+    noe_assert_ok(noe_file_check_writable("/dev/null", &err), err);
+    check_content(path, "old", 3);
+    ck_assert_int_eq(count_files(folder), 1);
+    snprintf(missing, sizeof missing, "%s/nowhere/file", folder);
+    noe_assert_fails(noe_file_check_writable(missing, &err), NOE_ERR_IO, err, missing);
+    noe_assert_fails(noe_file_check_writable(folder, &err), NOE_ERR_IO, err,
+                     "directory");
+    noe_assert_fails(noe_file_check_writable("", &err), NOE_ERR_IO, err, "cannot");
+}
+END_TEST
+
 typedef struct record {
     int n;
     char text[3000];
@@ -531,6 +551,7 @@ Suite *suite_base(void)
     tcase_add_test(files, test_file_write_keeps_mode);
     tcase_add_test(files, test_file_write_through_link);
     tcase_add_test(files, test_file_write_device_stays);
+    tcase_add_test(files, test_file_check_writable);
     suite_add_tcase(suite, files);
     return suite;
 }

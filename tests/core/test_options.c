@@ -150,6 +150,7 @@ static const struct {
     {"--verbose=1 m", "--verbose: takes no value, '1' was given"},
     {"", "an operand is missing, want 'MODEL.onnx'"},
     {"a b c", "unexpected operand 'c'"},
+    {"a ''", "operand 2 is empty"},
 };
 
 START_TEST(test_options_bad)

@@ -203,7 +203,7 @@ typedef struct bytes {
     }
 
 static const bytes wire_faults[] = {
-    BYTES("", "no graph"),
+    BYTES("", "empty, not an ONNX model"),
     BYTES("\x3a\xff\xff\xff\xff\x0f", "a length runs past the end"),
     BYTES("\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "a length runs past the end"),
     BYTES("\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x7f", "cut off or too long"),

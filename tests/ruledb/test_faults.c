@@ -184,6 +184,7 @@ static const struct {
      NOE_ERR_DB, "not a SQLite database"},
     {"seq 1 2000 > x", NOE_RULEDB_CREATE, NOE_ERR_DB, "not a SQLite database"},
     {"touch x", NOE_RULEDB_READ, NOE_ERR_DB, "an empty file"},
+    {"touch x", NOE_RULEDB_WRITE, NOE_ERR_DB, "an empty file"},
     {"mkdir x", NOE_RULEDB_CREATE, NOE_ERR_IO, "a folder"},
     {"mkfifo x", NOE_RULEDB_READ, NOE_ERR_IO, "not a regular file"},
     {"true", NOE_RULEDB_READ, NOE_ERR_IO, "No such file"},
