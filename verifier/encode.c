@@ -173,6 +173,10 @@ static Z3_ast arithmetic(const noe_encoder *e, noe_term_kind kind, Z3_ast a, Z3_
     Z3_ast both[2] = {a, b};
     int64_t x, y;
     bool lx = literal(e, a, &x), ly = literal(e, b, &y);
+    if (lx && ly && kind == NOE_TERM_ADD)
+        return number(e, x + y);
+    if (lx && ly && kind == NOE_TERM_SUB)
+        return number(e, x - y);
     switch ((int)kind) {
     case NOE_TERM_ADD:
         return Z3_mk_add(e->z3, 2, both);
@@ -241,18 +245,34 @@ static Z3_ast element(const noe_encoder *e, Z3_ast list, Z3_ast at)
     return apply(e, NOE_FN_AT, list, at);
 }
 
+/* take and skip */
+static Z3_ast cut(const noe_encoder *e, noe_function f, Z3_ast list, Z3_ast at)
+{
+    Z3_ast items[NOE_MAX_LIST];
+    int64_t k;
+    int n = list_items(e, list, items);
+    if (n < 0 || !literal(e, at, &k) || k < 0 || k > n)
+        return apply(e, f, list, at);
+    if (f == NOE_FN_TAKE)
+        return make_list(e, (unsigned)k, items);
+    return make_list(e, (unsigned)(n - k), items + k);
+}
+
 static Z3_ast fold(const noe_encoder *e, noe_term_kind kind, Z3_ast list)
 {
     Z3_ast items[NOE_MAX_LIST];
     int n = list_items(e, list, items);
     if (kind == NOE_TERM_LEN)
         return n >= 0 ? number(e, n) : apply(e, NOE_FN_LEN, list, NULL);
+    if (kind == NOE_TERM_PROD) /* a product of unknowns stays one: see product_laws */
+        return n == 0   ? number(e, 1)
+               : n == 1 ? items[0]
+                        : apply(e, NOE_FN_PROD, list, NULL);
     if (n < 0)
-        return apply(e, kind == NOE_TERM_PROD ? NOE_FN_PROD : NOE_FN_SUM, list, NULL);
-    Z3_ast out = number(e, kind == NOE_TERM_PROD);
+        return apply(e, NOE_FN_SUM, list, NULL);
+    Z3_ast out = number(e, 0);
     for (int i = 0; i < n; i++)
-        out = arithmetic(e, kind == NOE_TERM_PROD ? NOE_TERM_MUL : NOE_TERM_ADD, out,
-                         items[i]);
+        out = arithmetic(e, NOE_TERM_ADD, out, items[i]);
     return out;
 }
 
@@ -268,6 +288,18 @@ static Z3_ast float_constant(const noe_encoder *e, double f)
     return Z3_mk_const(e->z3, symbol(e, name), e->real);
 }
 
+/* The shape of a variable: a list of its sizes where its rank is known. */
+static Z3_ast shape_of_variable(const noe_encoder *e, const noe_scope *s, uint16_t var)
+{
+    Z3_ast items[NOE_MAX_RANK], shape = noe_encode_shape_of(e, s->var[var]);
+    if (!s->ranks)
+        return shape;
+    int rank = s->ranks->binding.type[var].shape.rank;
+    for (int i = 0; i < rank; i++)
+        items[i] = apply(e, NOE_FN_AT, shape, number(e, i));
+    return make_list(e, (unsigned)rank, items);
+}
+
 static Z3_ast encode_leaf(const noe_encoder *e, noe_scope *s, const noe_term *t)
 {
     switch ((int)t->kind) {
@@ -278,9 +310,9 @@ static Z3_ast encode_leaf(const noe_encoder *e, noe_scope *s, const noe_term *t)
     case NOE_TERM_PVAR:
         return s->pvar[t->var];
     case NOE_TERM_RANK:
-        return apply(e, NOE_FN_LEN, noe_encode_shape_of(e, s->var[t->var]), NULL);
+        return fold(e, NOE_TERM_LEN, shape_of_variable(e, s, t->var));
     case NOE_TERM_SHAPE:
-        return noe_encode_shape_of(e, s->var[t->var]);
+        return shape_of_variable(e, s, t->var);
     }
     return make_list(e, 0, NULL);
 }
@@ -314,9 +346,9 @@ static Z3_ast encode_pair(const noe_encoder *e, noe_term_kind kind, Z3_ast a, Z3
     if (kind == NOE_TERM_AT)
         return element(e, a, b);
     if (kind == NOE_TERM_TAKE)
-        return apply(e, NOE_FN_TAKE, a, b);
+        return cut(e, NOE_FN_TAKE, a, b);
     if (kind == NOE_TERM_SKIP)
-        return apply(e, NOE_FN_SKIP, a, b);
+        return cut(e, NOE_FN_SKIP, a, b);
     if (kind == NOE_TERM_WITHOUT)
         return apply(e, NOE_FN_WITHOUT, a, b);
     if (kind == NOE_TERM_WITH_ONES)
@@ -340,7 +372,7 @@ Z3_ast noe_encode_term(const noe_encoder *e, noe_scope *s, uint16_t term)
     Z3_ast a = noe_encode_term(e, s, t->kids[0]);
     switch ((int)t->kind) {
     case NOE_TERM_DIM:
-        return element(e, noe_encode_shape_of(e, s->var[t->var]), a);
+        return element(e, shape_of_variable(e, s, t->var), a);
     case NOE_TERM_LEN:
     case NOE_TERM_PROD:
     case NOE_TERM_SUM:

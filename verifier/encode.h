@@ -10,6 +10,7 @@
 #define NOE_VERIFIER_ENCODE_H
 
 #include "verifier/axioms.h"
+#include "core/instance.h"
 #include <z3.h>
 
 #define NOE_ENCODE_MAX_FRESH 24
@@ -56,6 +57,8 @@ typedef struct noe_encoder {
 typedef struct noe_scope {
     const noe_rule *rule;
     Z3_ast var[NOE_RULE_MAX_VARS], pvar[NOE_RULE_MAX_PVARS];
+    /* Where ranks are known: a typed instance that has them. */
+    const noe_instance *ranks;
     /* In a pattern, a computed parameter becomes a fresh variable and an equation. */
     bool pattern;
     Z3_ast fresh[NOE_ENCODE_MAX_FRESH], equation[NOE_ENCODE_MAX_FRESH];
@@ -74,6 +77,12 @@ Z3_ast noe_encode_where(const noe_encoder *e, noe_scope *scope);
  * of the left side, whose parameters are stored ones. */
 void noe_encode_typing(const noe_encoder *e, noe_scope *scope, uint16_t node,
                        bool is_left, void (*emit)(void *ctx, Z3_ast fact), void *ctx);
+/* Where ranks are known, with scope->ranks set: shapes and list parameters as lists of
+ * numbers, and what well-typedness says of these numbers. */
+void noe_encode_ranks(const noe_encoder *e, noe_scope *scope,
+                      void (*emit)(void *ctx, Z3_ast fact), void *ctx);
+/* All nodes and list parameters have the lengths they have in scope->ranks. */
+Z3_ast noe_encode_has_ranks(const noe_encoder *e, noe_scope *scope);
 Z3_ast noe_encode_shape_of(const noe_encoder *e, Z3_ast tensor);
 
 /* Quantified formulas of an axiom, one for each side that can be a pattern: the pattern
@@ -81,8 +90,8 @@ Z3_ast noe_encode_shape_of(const noe_encoder *e, Z3_ast tensor);
  * tells what it is an instance of. Returns how many (0..2). */
 int noe_encode_axiom(const noe_encoder *e, const noe_axiom *axiom, int index,
                      Z3_ast out[2]);
-/* Laws of shapes and lists. */
-void noe_encode_theory(const noe_encoder *e, void (*emit)(void *ctx, Z3_ast law),
-                       void *ctx);
+/* Laws of lists, and of the shapes of what these operators make (bit 1 << op). */
+void noe_encode_theory(const noe_encoder *e, uint64_t ops,
+                       void (*emit)(void *ctx, Z3_ast law), void *ctx);
 
 #endif

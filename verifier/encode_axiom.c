@@ -147,9 +147,16 @@ typedef struct law {
     const noe_encoder *e;
     Z3_app bound[MAX_BOUND];
     unsigned n;
+    uint64_t ops;  /* laws of other operators are left out */
+    bool left_out; /* the law being made is about one of those */
     void (*emit)(void *ctx, Z3_ast law);
     void *ctx;
 } law;
+
+static void about(law *l, noe_op op)
+{
+    l->left_out |= !(l->ops >> op & 1);
+}
 
 static Z3_ast bind(law *l, Z3_sort sort)
 {
@@ -163,8 +170,11 @@ static Z3_ast bind(law *l, Z3_sort sort)
 static void emit_law(law *l, Z3_ast trigger, Z3_ast body)
 {
     Z3_pattern pattern = Z3_mk_pattern(l->e->z3, 1, &trigger);
-    l->emit(l->ctx, Z3_mk_forall_const(l->e->z3, 0, l->n, l->bound, 1, &pattern, body));
+    if (!l->left_out)
+        l->emit(l->ctx,
+                Z3_mk_forall_const(l->e->z3, 0, l->n, l->bound, 1, &pattern, body));
     l->n = 0;
+    l->left_out = false;
 }
 
 static Z3_ast fn(const law *l, noe_function f, Z3_ast a, Z3_ast b)
@@ -215,6 +225,7 @@ static Z3_ast general_term(law *l, noe_op op, Z3_ast *param, Z3_ast *in)
     const noe_op_info *info = noe_op_get(op);
     Z3_ast args[NOE_MAX_PARAMS + NOE_RULE_MAX_INPUTS];
     unsigned n = 0;
+    about(l, op);
     for (int i = 0; i < info->n_params; i++) {
         Z3_sort sort = Z3_get_domain(l->e->z3, l->e->op[op], n);
         args[n++] = param[i] = bind(l, sort);
@@ -242,6 +253,7 @@ static void simple_shape_law(law *l, noe_op op)
     if (value && l->n > 0)
         emit_law(l, shape(l, t), eq(l, shape(l, t), value));
     l->n = 0;
+    l->left_out = false;
 }
 
 /* Operators that keep the rank: concat, slice, pad, transpose, conv, pools. */
@@ -366,6 +378,7 @@ static void reduced_axis_laws(law *l, noe_op op)
 {
     Z3_context z3 = l->e->z3;
     for (int other = 0; other < 2; other++) {
+        about(l, op);
         Z3_ast axis = bind(l, l->e->number), a = bind(l, l->e->tensor), one = num(l, 1);
         Z3_ast j = other ? bind(l, l->e->number) : axis;
         Z3_ast axes = Z3_mk_app(z3, l->e->make_list[1], 1, &axis);
@@ -398,6 +411,13 @@ static void slice_law(law *l)
                      eq(l, dim(l, t, p[0]), Z3_mk_sub(z3, 2, length))));
 }
 
+static Z3_ast list_of_vars(law *l, unsigned n, Z3_ast *items)
+{
+    for (unsigned i = 0; i < n; i++)
+        items[i] = bind(l, l->e->number);
+    return Z3_mk_app(l->e->z3, l->e->make_list[n], n, items);
+}
+
 /* Sizes are positive here: what a law says of empty axes does not matter, because all
  * tensors concerned are empty then. A product is 1 only if all factors are, and one of
  * the factors only if all others are 1. */
@@ -425,6 +445,22 @@ static void product_laws(law *l)
                 eq(l, at, num(l, 1)));
     l->emit(l->ctx, Z3_mk_forall_const(z3, 0, l->n, l->bound, 1, &pattern, body));
     l->n = 0;
+}
+
+/* prod([a, b, ...]) is a * b * ..., and 1 if all are. */
+static void product_of_list(law *l, unsigned n)
+{
+    Z3_context z3 = l->e->z3;
+    Z3_ast items[NOE_MAX_LIST], ones[NOE_MAX_LIST];
+    Z3_ast list = list_of_vars(l, n, items), prod = fn(l, NOE_FN_PROD, list, NULL);
+    for (unsigned i = 0; i < n; i++)
+        ones[i] = eq(l, items[i], num(l, 1));
+    Z3_ast out = items[0];
+    for (unsigned i = 1; i < n; i++)
+        out = fn(l, NOE_FN_MUL, out, items[i]);
+    Z3_ast is_one =
+        implies(l, n == 1 ? ones[0] : Z3_mk_and(z3, n, ones), eq(l, prod, num(l, 1)));
+    emit_law(l, prod, and2(l, is_one, eq(l, prod, n == 1 ? items[0] : out)));
 }
 
 static void reduce_laws(law *l)
@@ -472,6 +508,7 @@ static void broadcast_laws(law *l)
     emit_law(l, as, eq(l, as, a));
     Z3_sort value = Z3_get_domain(l->e->z3, l->e->op[NOE_OP_SCALAR], 0);
     a = bind(l, value);
+    about(l, NOE_OP_SCALAR);
     Z3_ast constant = Z3_mk_app(l->e->z3, l->e->op[NOE_OP_SCALAR], 1, &a);
     emit_law(l, constant, eq(l, shape(l, constant), scalar));
     /* rank 0 is the empty shape */
@@ -480,11 +517,53 @@ static void broadcast_laws(law *l)
              implies(l, eq(l, rank(l, a), num(l, 0)), eq(l, shape(l, a), scalar)));
 }
 
-static Z3_ast list_of_vars(law *l, unsigned n, Z3_ast *items)
+/* Broadcasting of well-typed lists written out. */
+static void broadcast_lists(law *l, unsigned n, unsigned m)
 {
-    for (unsigned i = 0; i < n; i++)
-        items[i] = bind(l, l->e->number);
-    return Z3_mk_app(l->e->z3, l->e->make_list[n], n, items);
+    Z3_context z3 = l->e->z3;
+    Z3_ast a[NOE_MAX_LIST], b[NOE_MAX_LIST], out[NOE_MAX_LIST], one = num(l, 1);
+    unsigned longer = n > m ? n : m;
+    Z3_ast left = list_of_vars(l, n, a), right = list_of_vars(l, m, b);
+    Z3_ast both = fn(l, NOE_FN_BROADCAST, left, right);
+    for (unsigned i = 0; i < longer; i++) {
+        const Z3_ast *x = i + n >= longer ? &a[i + n - longer] : NULL;
+        const Z3_ast *y = i + m >= longer ? &b[i + m - longer] : NULL;
+        out[i] = x && y ? Z3_mk_ite(z3, eq(l, *x, one), *y, *x) : x ? *x : *y;
+    }
+    emit_law(l, both, eq(l, both, Z3_mk_app(z3, l->e->make_list[longer], longer, out)));
+}
+
+/* Concatenation associates; one entry more of a repeated one. */
+static void cat_laws(law *l)
+{
+    Z3_context z3 = l->e->z3;
+    Z3_ast a = bind(l, l->e->list), b = bind(l, l->e->list), c = bind(l, l->e->list);
+    Z3_ast abc = fn(l, NOE_FN_CAT, fn(l, NOE_FN_CAT, a, b), c);
+    emit_law(l, abc, eq(l, abc, fn(l, NOE_FN_CAT, a, fn(l, NOE_FN_CAT, b, c))));
+    for (int left = 0; left < 2; left++) {
+        Z3_ast x = bind(l, l->e->number), n = bind(l, l->e->number);
+        Z3_ast next[2] = {n, num(l, 1)}, rep = fn(l, NOE_FN_REP, x, n);
+        Z3_ast one = Z3_mk_app(z3, l->e->make_list[1], 1, &x);
+        Z3_ast cat = fn(l, NOE_FN_CAT, left ? one : rep, left ? rep : one);
+        emit_law(l, cat,
+                 implies(l, Z3_mk_ge(z3, n, num(l, 0)),
+                         eq(l, cat, fn(l, NOE_FN_REP, x, Z3_mk_add(z3, 2, next)))));
+    }
+}
+
+/* [] is neutral. */
+static void empty_list_laws(law *l)
+{
+    Z3_ast none = Z3_mk_app(l->e->z3, l->e->make_list[0], 0, NULL);
+    for (int left = 0; left < 2; left++) {
+        Z3_ast a = bind(l, l->e->list);
+        Z3_ast cat = fn(l, NOE_FN_CAT, left ? none : a, left ? a : none);
+        emit_law(l, cat, eq(l, cat, a));
+    }
+    Z3_ast x = bind(l, l->e->number);
+    Z3_ast rep = fn(l, NOE_FN_REP, x, num(l, 0));
+    emit_law(l, rep, eq(l, rep, none));
+    l->emit(l->ctx, eq(l, fn(l, NOE_FN_PROD, none, NULL), num(l, 1)));
 }
 
 static void list_laws(law *l, unsigned n)
@@ -528,6 +607,8 @@ static void list_laws(law *l, unsigned n)
     emit_law(l, rep,
              implies(l, eq(l, times, num(l, n)),
                      eq(l, rep, Z3_mk_app(z3, l->e->make_list[n], n, items))));
+    if (n <= 6)
+        product_of_list(l, n);
     for (unsigned m = 1; m <= 4 && n <= 4; m++) {
         Z3_ast all[NOE_MAX_LIST];
         list = list_of_vars(l, n, all);
@@ -561,13 +642,13 @@ static void length_laws(law *l)
     emit_law(l, cat, eq(l, fn(l, NOE_FN_LEN, cat, NULL), Z3_mk_add(l->e->z3, 2, sum)));
 }
 
-void noe_encode_theory(const noe_encoder *e, void (*emit)(void *ctx, Z3_ast law_),
-                       void *ctx)
+void noe_encode_theory(const noe_encoder *e, uint64_t ops,
+                       void (*emit)(void *ctx, Z3_ast law_), void *ctx)
 {
     static const noe_op keep_rank[] = {
         NOE_OP_CONCAT, NOE_OP_SLICE,    NOE_OP_PAD,         NOE_OP_TRANSPOSE,
         NOE_OP_CONV,   NOE_OP_MAX_POOL, NOE_OP_AVERAGE_POOL};
-    law l = {.e = e, .emit = emit, .ctx = ctx};
+    law l = {.e = e, .ops = ops, .emit = emit, .ctx = ctx};
     for (int op = 0; op < NOE_OP_COUNT; op++)
         simple_shape_law(&l, (noe_op)op);
     for (size_t i = 0; i < sizeof keep_rank / sizeof *keep_rank; i++)
@@ -581,6 +662,12 @@ void noe_encode_theory(const noe_encoder *e, void (*emit)(void *ctx, Z3_ast law_
     reduce_laws(&l);
     broadcast_laws(&l);
     length_laws(&l);
+    empty_list_laws(&l);
+    cat_laws(&l);
+    for (unsigned n = 1; n <= 5; n++) {
+        for (unsigned m = 1; m <= 5; m++)
+            broadcast_lists(&l, n, m);
+    }
     for (unsigned n = 0; n <= NOE_ENCODE_MAX_LIST; n++)
         list_laws(&l, n);
 }
@@ -618,6 +705,15 @@ static void emit_axis(const typing *t, uint16_t node, Z3_ast operand)
     t->emit(t->ctx, Z3_mk_ge(z3, axis, Z3_mk_unary_minus(z3, rank(&l, operand))));
 }
 
+/* One to three spatial axes. */
+static void emit_conv_rank(const typing *t, Z3_ast operand)
+{
+    Z3_context z3 = t->e->z3;
+    law l = {.e = t->e};
+    t->emit(t->ctx, Z3_mk_ge(z3, rank(&l, operand), num(&l, 3)));
+    t->emit(t->ctx, Z3_mk_le(z3, rank(&l, operand), num(&l, 5)));
+}
+
 static void emit_operands(const typing *t, uint16_t node, const Z3_ast *in)
 {
     Z3_context z3 = t->e->z3;
@@ -639,7 +735,11 @@ static void emit_operands(const typing *t, uint16_t node, const Z3_ast *in)
     }
     case NOE_OP_CONV:
         t->emit(t->ctx, eq(&l, rank(&l, in[0]), rank(&l, in[1])));
-        t->emit(t->ctx, Z3_mk_ge(z3, rank(&l, in[0]), num(&l, 3)));
+        emit_conv_rank(t, in[0]);
+        break;
+    case NOE_OP_MAX_POOL:
+    case NOE_OP_AVERAGE_POOL:
+        emit_conv_rank(t, in[0]);
         break;
     case NOE_OP_MATMUL:
         t->emit(t->ctx, Z3_mk_ge(z3, rank(&l, in[0]), num(&l, 1)));

@@ -2,14 +2,16 @@
  *
  * Stage Z3: E-matching over the axioms.
  *
- * One simple solver holds the laws of shapes and the axioms; a candidate's condition,
- * the equality of its output shapes, what its well-typedness says, and the negation of
- * lhs = rhs are pushed on top, checked and popped. Model-based quantifier instantiation
- * is off: Z3 only instantiates axioms at terms that are there, so that "unknown" comes
- * fast. Effort is bounded by rlimit, which does not depend on the machine. An
- * unsatisfiable goal is a proof, whose axiom instances are then evaluated at the typed
- * instances of the rule (verifier/certificate.c): only if each holds everywhere is the
- * rule proved.
+ * A candidate's condition, the equality of its output shapes, what its well-typedness
+ * says, and the negation of lhs = rhs are asserted on top of the laws of shapes and the
+ * axioms near the candidate, then of all axioms (verifier/solver.c). An unsatisfiable
+ * goal is a proof, whose axiom instances are evaluated at the typed instances of the
+ * rule (verifier/certificate.c): only if each holds everywhere is the rule proved.
+ *
+ * A rule that is not derived for all ranks at once is tried for each of the ranks that
+ * its typed instances have, where lists of known length can be compared entry by entry.
+ * It is proved if it is for all of them and its typing and condition leave no other
+ * ranks; the evidence lists them.
  *
  * Requirements on an axiom: true wherever both sides are well-typed with equal types,
  * under its condition (FIELD checks); every variable occurs on one side at least as a
@@ -20,74 +22,27 @@
  */
 #include "verifier/prove.h"
 #include "verifier/certificate.h"
+#include "verifier/solver.h"
 #include <stdio.h>
 #include <stdlib.h>
 
+#define MAX_RANKS 6 /* a rule; more are hardly ever all there can be */
+
 struct noe_prover {
     const noe_axioms *axioms;
-    noe_encoder e;
-    Z3_solver solver;
-    noe_buf z3_error; /* of the last call, "" if none */
+    noe_solvers *solvers;
+    int64_t rlimit;
     noe_instance *scratch;
 };
-
-/* The C API has one handler a process argument-free but for the context. */
-static void ignore_error(Z3_context z3, Z3_error_code code)
-{
-    (void)z3;
-    (void)code; /* read with Z3_get_error_code where it can happen */
-}
-
-static void assert_formula(void *ctx, Z3_ast formula)
-{
-    noe_prover *p = ctx;
-    Z3_solver_assert(p->e.z3, p->solver, formula);
-}
-
-static Z3_context make_context(void)
-{
-    Z3_global_param_set("smt.mbqi", "false");
-    Z3_global_param_set("smt.auto_config", "false");
-    Z3_config config = Z3_mk_config();
-    Z3_set_param_value(config, "proof", "true");
-    Z3_context z3 = Z3_mk_context(config);
-    Z3_del_config(config);
-    Z3_set_error_handler(z3, ignore_error);
-    return z3;
-}
-
-static void set_limits(noe_prover *p, int64_t rlimit, unsigned seed)
-{
-    Z3_context z3 = p->e.z3;
-    Z3_params params = Z3_mk_params(z3);
-    Z3_params_inc_ref(z3, params);
-    Z3_params_set_uint(z3, params, Z3_mk_string_symbol(z3, "rlimit"), (unsigned)rlimit);
-    Z3_params_set_uint(z3, params, Z3_mk_string_symbol(z3, "random_seed"), seed);
-    Z3_solver_set_params(z3, p->solver, params);
-    Z3_params_dec_ref(z3, params);
-}
 
 noe_prover *noe_prover_new(const noe_axioms *axioms, int64_t rlimit, unsigned seed,
                            int without)
 {
     noe_prover *p = noe_calloc(1, sizeof *p);
     p->axioms = axioms;
+    p->rlimit = rlimit;
     p->scratch = noe_malloc(sizeof *p->scratch);
-    noe_encoder_init(&p->e, make_context());
-    p->solver = Z3_mk_simple_solver(p->e.z3);
-    Z3_solver_inc_ref(p->e.z3, p->solver);
-    noe_encode_theory(&p->e, assert_formula, p);
-    for (int i = 0; i < axioms->n; i++) {
-        Z3_ast formula[2];
-        int n =
-            i == without ? 0 : noe_encode_axiom(&p->e, &axioms->axiom[i], i, formula);
-        for (int k = 0; k < n; k++)
-            assert_formula(p, formula[k]);
-    }
-    /* Sets the axioms up before limits apply, so that the first rule costs no more than
-     * the same rule later. */
-    Z3_solver_check(p->e.z3, p->solver);
-    set_limits(p, rlimit, seed);
+    p->solvers = noe_solvers_new(axioms, seed, without);
     return p;
 }
 
@@ -95,137 +50,300 @@ void noe_prover_free(noe_prover *p)
 {
     if (!p)
         return;
-    Z3_solver_dec_ref(p->e.z3, p->solver);
-    Z3_del_context(p->e.z3);
-    noe_buf_clear(&p->z3_error);
+    noe_solvers_free(p->solvers);
     free(p->scratch);
     free(p);
 }
 
-static int64_t resources_spent(noe_prover *p)
-{
-    Z3_context z3 = p->e.z3;
-    Z3_stats stats = Z3_solver_get_statistics(z3, p->solver);
-    Z3_stats_inc_ref(z3, stats);
-    int64_t spent = 0;
-    for (unsigned i = 0; i < Z3_stats_size(z3, stats); i++) {
-        if (strcmp(Z3_stats_get_key(z3, stats, i), "rlimit count") == 0)
-            spent = Z3_stats_is_uint(z3, stats, i)
-                        ? (int64_t)Z3_stats_get_uint_value(z3, stats, i)
-                        : (int64_t)Z3_stats_get_double_value(z3, stats, i);
-    }
-    Z3_stats_dec_ref(z3, stats);
-    return spent;
-}
-
 /* Condition, equal output shapes, well-typedness: what holds at every instance. */
-static void assert_context(noe_prover *p, noe_scope *scope)
+static void assert_context(noe_solver *s, noe_scope *scope)
 {
     const noe_rule *rule = scope->rule;
-    assert_formula(p, noe_encode_where(&p->e, scope));
+    noe_solver_assert(s, noe_encode_where(&s->e, scope));
     for (int i = 0; i < rule->n_roots; i++) {
         Z3_ast left =
-            noe_encode_shape_of(&p->e, noe_encode_node(&p->e, scope, rule->lhs[i]));
+            noe_encode_shape_of(&s->e, noe_encode_node(&s->e, scope, rule->lhs[i]));
         Z3_ast right =
-            noe_encode_shape_of(&p->e, noe_encode_node(&p->e, scope, rule->rhs[i]));
-        assert_formula(p, Z3_mk_eq(p->e.z3, left, right));
-        noe_encode_typing(&p->e, scope, rule->lhs[i], true, assert_formula, p);
-        noe_encode_typing(&p->e, scope, rule->rhs[i], false, assert_formula, p);
+            noe_encode_shape_of(&s->e, noe_encode_node(&s->e, scope, rule->rhs[i]));
+        noe_solver_assert(s, Z3_mk_eq(s->e.z3, left, right));
+        noe_encode_typing(&s->e, scope, rule->lhs[i], true, noe_solver_assert, s);
+        noe_encode_typing(&s->e, scope, rule->rhs[i], false, noe_solver_assert, s);
     }
+    if (scope->ranks)
+        noe_encode_ranks(&s->e, scope, noe_solver_assert, s);
 }
 
-static Z3_ast negated_goal(noe_prover *p, noe_scope *scope, int root)
+static Z3_ast negated_goal(noe_solver *s, noe_scope *scope, int root)
 {
     const noe_rule *rule = scope->rule;
-    Z3_ast left = noe_encode_node(&p->e, scope, rule->lhs[root]);
-    Z3_ast right = noe_encode_node(&p->e, scope, rule->rhs[root]);
-    return Z3_mk_not(p->e.z3, Z3_mk_eq(p->e.z3, left, right));
+    Z3_ast left = noe_encode_node(&s->e, scope, rule->lhs[root]);
+    Z3_ast right = noe_encode_node(&s->e, scope, rule->rhs[root]);
+    return Z3_mk_not(s->e.z3, Z3_mk_eq(s->e.z3, left, right));
 }
 
+/* One way to prove a rule: a solver, and the instances whose ranks are meant. */
+typedef struct attempt {
+    noe_prover *p;
+    noe_solver *s;
+    const noe_rule *rule;
+    noe_instance *const *instances;
+    int n;
+    bool fixed; /* the ranks are those of all instances */
+    noe_certificate steps;
+    noe_buf reason; /* why not */
+} attempt;
+
 /* Whether the root pair follows; adds the steps of its proof. */
-static bool prove_root(noe_prover *p, noe_scope *scope, int root, noe_certificate *c,
-                       noe_buf *reason)
+static bool prove_root(attempt *a, noe_scope *scope, int root)
 {
-    Z3_context z3 = p->e.z3;
-    Z3_solver_push(z3, p->solver);
-    assert_context(p, scope);
-    assert_formula(p, negated_goal(p, scope, root));
-    Z3_lbool answer = Z3_solver_check(z3, p->solver);
+    noe_solver *s = a->s;
+    Z3_context z3 = s->e.z3;
+    Z3_solver_push(z3, s->z3);
+    assert_context(s, scope);
+    noe_solver_assert(s, negated_goal(s, scope, root));
+    Z3_lbool answer = Z3_solver_check(z3, s->z3);
     if (answer == Z3_L_FALSE) {
-        Z3_ast proof = Z3_solver_get_proof(z3, p->solver);
+        Z3_ast proof = Z3_solver_get_proof(z3, s->z3);
         if (proof)
-            noe_certificate_collect(&p->e, p->axioms, proof, c);
+            noe_certificate_collect(&s->e, a->p->axioms, proof, &a->steps);
         else
             answer = Z3_L_UNDEF;
     }
     if (answer != Z3_L_FALSE)
-        noe_buf_printf(reason, "root %d: not derived from the axioms (%s)", root,
-                       Z3_solver_get_reason_unknown(z3, p->solver));
-    Z3_solver_pop(z3, p->solver, 1);
+        noe_buf_printf(&a->reason, "root %d: not derived from the axioms (%s)", root,
+                       Z3_solver_get_reason_unknown(z3, s->z3));
+    Z3_solver_pop(z3, s->z3, 1);
     return answer == Z3_L_FALSE;
 }
 
-static bool check_steps(noe_prover *p, const noe_rule *rule,
-                        noe_instance *const *instances, int n_instances,
-                        const noe_certificate *c, noe_buf *reason)
+static bool check_steps(attempt *a)
 {
-    for (int s = 0; s < c->n; s++) {
-        for (int i = 0; i < n_instances; i++) {
-            if (noe_step_holds(&p->e, p->axioms, &c->step[s], rule, instances[i],
-                               p->scratch))
+    const noe_prover *p = a->p;
+    for (int s = 0; s < a->steps.n; s++) {
+        for (int i = 0; i < a->n; i++) {
+            if (noe_step_holds(&a->s->e, p->axioms, &a->steps.step[s], a->rule,
+                               a->instances[i], p->scratch))
                 continue;
-            noe_buf_puts(reason, "a step of the proof does not hold at ");
-            noe_instance_print(reason, rule, instances[i]);
-            noe_buf_puts(reason, ": ");
-            noe_step_print(&p->e, p->axioms, &c->step[s], reason);
+            noe_buf_puts(&a->reason, "a step of the proof does not hold at ");
+            noe_instance_print(&a->reason, a->rule, a->instances[i]);
+            noe_buf_puts(&a->reason, ": ");
+            noe_step_print(&a->s->e, p->axioms, &a->steps.step[s], &a->reason);
             return false;
         }
     }
     return true;
 }
 
-static int compare_steps(const void *a, const void *b)
+static bool succeeds(attempt *a, noe_proof *proof)
 {
-    const noe_step *x = a, *y = b;
-    return (x->axiom > y->axiom) - (x->axiom < y->axiom);
+    noe_scope scope;
+    noe_scope_init(&a->s->e, a->rule, &scope);
+    scope.ranks = a->fixed ? a->instances[0] : NULL;
+    int64_t before = noe_solver_spent(a->s);
+    bool ok = true;
+    for (int i = 0; i < a->rule->n_roots && ok; i++)
+        ok = prove_root(a, &scope, i);
+    proof->rlimit += noe_solver_spent(a->s) - before;
+    return ok && check_steps(a);
 }
 
-static void describe_steps(noe_prover *p, noe_certificate *c, noe_proof *proof)
+/* What a proof used, over all its attempts. */
+typedef struct evidence {
+    bool *used; /* axioms */
+    noe_buf certificate, ranks;
+    int n_steps, n_ranks;
+} evidence;
+
+static void print_ranks(const noe_rule *rule, const noe_instance *inst, noe_buf *b)
 {
-    noe_certificate sorted = {.n = c->n};
-    sorted.step = noe_malloc((size_t)(c->n + 1) * sizeof *sorted.step);
-    memcpy(sorted.step, c->step, (size_t)c->n * sizeof *sorted.step);
-    qsort(sorted.step, (size_t)c->n, sizeof *sorted.step, compare_steps);
-    int last = -1;
-    for (int i = 0; i < c->n; i++) {
-        if (sorted.step[i].axiom != last)
-            noe_buf_printf(&proof->axioms, "%s%s", last < 0 ? "" : " ",
-                           p->axioms->axiom[sorted.step[i].axiom].name);
-        last = sorted.step[i].axiom;
-        noe_step_print(&p->e, p->axioms, &c->step[i], &proof->certificate);
-        noe_buf_puts(&proof->certificate, "\n");
+    for (int v = 0; v < rule->n_vars; v++)
+        noe_buf_printf(b, "%s%s:%d", v ? " " : "", rule->vars[v].name,
+                       inst->binding.type[v].shape.rank);
+}
+
+static void record(const attempt *a, evidence *e)
+{
+    if (a->fixed) {
+        noe_buf_puts(&e->ranks, e->n_ranks++ ? "; " : "");
+        print_ranks(a->rule, a->instances[0], &e->ranks);
+        noe_buf_puts(&e->certificate, "ranks ");
+        print_ranks(a->rule, a->instances[0], &e->certificate);
+        noe_buf_puts(&e->certificate, "\n");
     }
-    free(sorted.step);
+    for (int i = 0; i < a->steps.n; i++) {
+        e->used[a->steps.step[i].axiom] = true;
+        noe_step_print(&a->s->e, a->p->axioms, &a->steps.step[i], &e->certificate);
+        noe_buf_puts(&e->certificate, "\n");
+    }
+    e->n_steps += a->steps.n;
+}
+
+static void clear_attempt(attempt *a)
+{
+    free(a->steps.step);
+    noe_buf_clear(&a->reason);
+}
+
+/* For all ranks at once. */
+static bool prove_general(noe_prover *p, noe_solver *s, const noe_rule *rule,
+                          noe_instance *const *instances, int n, noe_proof *proof,
+                          evidence *e)
+{
+    attempt a = {.p = p, .s = s, .rule = rule, .instances = instances, .n = n};
+    bool ok = succeeds(&a, proof);
+    if (ok)
+        record(&a, e);
+    else
+        noe_buf_printf(&proof->reason, "%s%s", proof->reason.len ? "; " : "",
+                       noe_buf_text(&a.reason));
+    clear_attempt(&a);
+    return ok;
+}
+
+/* Ranks of all nodes and lengths of all list parameters. */
+static bool same_ranks(const noe_rule *rule, const noe_instance *a,
+                       const noe_instance *b)
+{
+    for (int i = 0; i < rule->n_nodes; i++) {
+        if (a->type[i].shape.rank != b->type[i].shape.rank)
+            return false;
+    }
+    for (int i = 0; i < rule->n_pvars; i++) {
+        if (a->binding.pvalue[i].n != b->binding.pvalue[i].n)
+            return false;
+    }
+    return true;
+}
+
+/* Puts the instances with the ranks of the first of rest before the others; returns how
+ * many they are. */
+static int gather(const noe_rule *rule, noe_instance **rest, int n)
+{
+    int same = 1;
+    for (int i = 1; i < n; i++) {
+        if (!same_ranks(rule, rest[0], rest[i]))
+            continue;
+        noe_instance *inst = rest[i];
+        memmove(rest + same + 1, rest + same, (size_t)(i - same) * sizeof *rest);
+        rest[same++] = inst;
+    }
+    return same;
+}
+
+/* These are all the ranks there can be: the typing of the rule excludes others. */
+static bool are_all_ranks(noe_solver *s, const noe_rule *rule,
+                          noe_instance *const *list, int n)
+{
+    Z3_context z3 = s->e.z3;
+    noe_scope scope;
+    noe_scope_init(&s->e, rule, &scope);
+    Z3_solver_push(z3, s->z3);
+    assert_context(s, &scope);
+    for (int i = 0; i < n; i++) {
+        if (i > 0 && same_ranks(rule, list[i - 1], list[i]))
+            continue;
+        scope.ranks = list[i];
+        noe_solver_assert(s, Z3_mk_not(z3, noe_encode_has_ranks(&s->e, &scope)));
+    }
+    Z3_lbool answer = Z3_solver_check(z3, s->z3);
+    Z3_solver_pop(z3, s->z3, 1);
+    return answer == Z3_L_FALSE;
+}
+
+static bool prove_gathered(noe_prover *p, noe_solver *s, const noe_rule *rule,
+                           noe_instance **list, const int *count, int n_groups,
+                           noe_proof *proof, evidence *e)
+{
+    for (int i = 0; i < n_groups; i++) {
+        attempt a = {.p = p, .s = s, .rule = rule, .instances = list, .n = count[i]};
+        a.fixed = true;
+        bool ok = succeeds(&a, proof);
+        if (ok) {
+            record(&a, e);
+        } else {
+            noe_buf_puts(&proof->reason, "; with ranks ");
+            print_ranks(rule, list[0], &proof->reason);
+            noe_buf_printf(&proof->reason, ": %s", noe_buf_text(&a.reason));
+        }
+        list += count[i];
+        clear_attempt(&a);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* For each of the ranks that occur. */
+static bool prove_by_ranks(noe_prover *p, noe_solver *s, const noe_rule *rule,
+                           noe_instance *const *instances, int n, noe_proof *proof,
+                           evidence *e)
+{
+    noe_instance **list = noe_malloc((size_t)(n + 1) * sizeof *list);
+    int count[MAX_RANKS], n_groups = 0, from = 0;
+    memcpy(list, instances, (size_t)n * sizeof *list);
+    while (from < n && n_groups < MAX_RANKS) {
+        count[n_groups] = gather(rule, list + from, n - from);
+        from += count[n_groups++];
+    }
+    bool ok = n > 0 && from == n && are_all_ranks(s, rule, list, n) &&
+              prove_gathered(p, s, rule, list, count, n_groups, proof, e);
+    free(list);
+    return ok;
+}
+
+static void reset_evidence(evidence *e)
+{
+    noe_buf_clear(&e->certificate);
+    noe_buf_clear(&e->ranks);
+    free(e->used);
+    *e = (evidence){0};
+}
+
+typedef bool method(noe_prover *p, noe_solver *s, const noe_rule *rule,
+                    noe_instance *const *instances, int n, noe_proof *proof,
+                    evidence *e);
+
+static void keep(const noe_prover *p, evidence *e, noe_proof *proof)
+{
+    const char *space = "";
+    for (int i = 0; i < p->axioms->n; i++) {
+        if (!e->used[i])
+            continue;
+        noe_buf_printf(&proof->axioms, "%s%s", space, p->axioms->axiom[i].name);
+        space = " ";
+    }
+    noe_buf_puts(&proof->certificate, noe_buf_text(&e->certificate));
+    noe_buf_puts(&proof->ranks, noe_buf_text(&e->ranks));
+    proof->n_steps = e->n_steps;
+    proof->n_ranks = e->n_ranks;
+    proof->proved = true;
 }
 
 void noe_prover_prove(noe_prover *p, const noe_rule *rule,
                       noe_instance *const *instances, int n_instances, noe_proof *proof)
 {
+    /* What is found with more axioms or fewer unknowns is mostly found soon. */
+    static const struct {
+        method *prove;
+        noe_reach reach;
+        int part; /* of the resource limit */
+    } methods[] = {
+        {prove_general, NOE_REACH_NEAR, 1},
+        {prove_general, NOE_REACH_ALL, 8},
+        {prove_by_ranks, NOE_REACH_NEAR, 2},
+    };
     *proof = (noe_proof){0};
-    noe_scope scope;
-    noe_scope_init(&p->e, rule, &scope);
-    noe_certificate c = {0};
-    int64_t before = resources_spent(p);
-    bool ok = true;
-    for (int i = 0; i < rule->n_roots && ok; i++)
-        ok = prove_root(p, &scope, i, &c, &proof->reason);
-    proof->rlimit = resources_spent(p) - before;
-    ok = ok && check_steps(p, rule, instances, n_instances, &c, &proof->reason);
-    proof->proved = ok;
-    proof->n_steps = c.n;
-    if (ok)
-        describe_steps(p, &c, proof);
-    free(c.step);
+    for (size_t i = 0; i < sizeof methods / sizeof *methods && !proof->proved; i++) {
+        evidence e = {.used = noe_calloc((size_t)p->axioms->n + 1, sizeof *e.used)};
+        int64_t rlimit = p->rlimit / methods[i].part;
+        noe_solver *s = noe_solvers_get(p->solvers, noe_solver_ops(rule),
+                                        methods[i].reach, rlimit ? rlimit : 1);
+        if (methods[i].prove(p, s, rule, instances, n_instances, proof, &e))
+            keep(p, &e, proof);
+        reset_evidence(&e);
+    }
+    if (proof->proved)
+        noe_buf_clear(&proof->reason);
 }
 
 void noe_proof_clear(noe_proof *proof)
@@ -233,24 +351,26 @@ void noe_proof_clear(noe_proof *proof)
     noe_buf_clear(&proof->reason);
     noe_buf_clear(&proof->axioms);
     noe_buf_clear(&proof->certificate);
+    noe_buf_clear(&proof->ranks);
     *proof = (noe_proof){0};
 }
 
 void noe_prover_print_smt2(noe_prover *p, const noe_rule *rule, noe_buf *b)
 {
+    noe_solver *s = noe_solvers_get(p->solvers, 0, NOE_REACH_ALL, p->rlimit);
     noe_buf_puts(b, "; axioms of noether-verify; sorts: T tensors, L lists, D reals\n");
     noe_buf_puts(b,
                  "(set-option :smt.mbqi false)\n(set-option :smt.auto_config false)\n");
-    Z3_solver_push(p->e.z3, p->solver);
+    Z3_solver_push(s->e.z3, s->z3);
     noe_scope scope;
     if (rule) {
-        noe_scope_init(&p->e, rule, &scope);
-        assert_context(p, &scope);
-        assert_formula(p, negated_goal(p, &scope, 0));
+        noe_scope_init(&s->e, rule, &scope);
+        assert_context(s, &scope);
+        noe_solver_assert(s, negated_goal(s, &scope, 0));
     }
-    noe_buf_puts(b, Z3_solver_to_string(p->e.z3, p->solver));
+    noe_buf_puts(b, Z3_solver_to_string(s->e.z3, s->z3));
     noe_buf_puts(b, rule ? "(check-sat) ; unsat: proved\n" : "");
-    Z3_solver_pop(p->e.z3, p->solver, 1);
+    Z3_solver_pop(s->e.z3, s->z3, 1);
 }
 
 const char *noe_prover_version(void)

@@ -15,7 +15,8 @@ typedef struct noe_proof {
     noe_buf reason;      /* why not */
     noe_buf axioms;      /* names of the axioms used, sorted, space separated */
     noe_buf certificate; /* ground instances of axioms, one a line */
-    int n_steps;
+    noe_buf ranks;       /* "a:1 b:2; a:2 b:2": for these only; "" for all */
+    int n_steps, n_ranks;
     int64_t rlimit; /* resource units spent */
 } noe_proof;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/verifier/fixture.h"
 #include "core/definition.h"
+#include "core/instance_search.h"
 #include <stdlib.h>
 
 static noe_error err;
@@ -85,6 +86,15 @@ START_TEST(test_axioms_speak_about_operator)
 }
 END_TEST
 
+/* Without one, the instance search finds no shapes for rules that have the operator. */
+START_TEST(test_axioms_operator_has_inverse)
+{
+    noe_op op = (noe_op)_i;
+    ck_assert_msg(noe_inverse_of(op) || noe_op_has(op, NOE_TRAIT_COMPOSITE),
+                  "no inverse of %s", noe_op_get(op)->name);
+}
+END_TEST
+
 START_TEST(test_axioms_bad_files_are_refused)
 {
     noe_axioms axioms;
@@ -127,6 +137,7 @@ Suite *suite_axioms(void)
     tcase_add_test(tc, test_axioms_and_definitions_hold);
     tcase_add_test(tc, test_axioms_planted_wrong_ones_fail);
     tcase_add_loop_test(tc, test_axioms_speak_about_operator, 0, NOE_OP_COUNT);
+    tcase_add_loop_test(tc, test_axioms_operator_has_inverse, 0, NOE_OP_COUNT);
     tcase_add_test(tc, test_axioms_bad_files_are_refused);
     tcase_add_test(tc, test_axioms_guards_are_found);
     suite_add_tcase(s, tc);

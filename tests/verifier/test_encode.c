@@ -27,7 +27,7 @@ static void setup(void)
     noe_encoder_init(&e, z3);
     solver = Z3_mk_simple_solver(z3);
     Z3_solver_inc_ref(z3, solver);
-    noe_encode_theory(&e, assert_law, NULL);
+    noe_encode_theory(&e, ~UINT64_C(0), assert_law, NULL);
     Z3_params params = Z3_mk_params(z3);
     Z3_params_inc_ref(z3, params);
     Z3_params_set_uint(z3, params, Z3_mk_string_symbol(z3, "rlimit"), 100000);

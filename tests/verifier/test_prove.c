@@ -126,6 +126,151 @@ START_TEST(test_prove_small_budget_is_unknown)
 }
 END_TEST
 
+/* At 1/0 the laws of the reciprocal contradict those of zero, so axioms alone derive
+ * anything there; such rules are refused for what they are. */
+static const char *const at_poles[] = {
+    "div(zeros[shape=$s](), zeros[shape=$s]()) => ones[shape=$s]()",
+    "mul(zeros[shape=$s](), reciprocal(zeros[shape=$s]())) => ones[shape=$s]()",
+    "div(sub(?a, ?a), sub(?a, ?a)) => ones[shape=shape(?a)]()",
+    "add(?a, div(zeros[shape=[2]](), zeros[shape=[2]]())) => "
+    "add(?a, mul(zeros[shape=[2]](), reciprocal(zeros[shape=[2]]())))",
+    "reciprocal(zeros[shape=$s]()) => neg(reciprocal(zeros[shape=$s]()))",
+    "div(?a, mul(relu(?b), relu(neg(?b)))) => zeros[shape=shape(?a)]()",
+    "reciprocal(pad[pads=[1, 1]](?a)) => pad[pads=[1, 1]](reciprocal(?a))",
+};
+
+START_TEST(test_prove_division_by_zero_is_unknown)
+{
+    noe_check check;
+    noe_verifier_check(v, fixture_rule(at_poles[_i]), &check);
+    ck_assert_int_eq(check.kind, NOE_VERDICT_UNKNOWN);
+    ck_assert_str_eq(check.stage, "field");
+    ck_assert(noe_contains(noe_buf_text(&check.reason), "always zero"));
+    noe_check_clear(&check);
+}
+END_TEST
+
+/* Where a denominator is only sometimes zero, the rule is judged as any other. */
+START_TEST(test_prove_ordinary_division_is_proved)
+{
+    ck_assert_int_eq(fixture_judge(v, fixture_rule("div(?a, relu(?b)) => mul(?a, "
+                                                   "reciprocal(relu(?b)))")),
+                     NOE_VERDICT_PROVED);
+    ck_assert_int_eq(
+        fixture_judge(v, fixture_rule("div(?a, ?b) => mul(reciprocal(?b), ?a)")),
+        NOE_VERDICT_PROVED);
+    ck_assert_int_eq(fixture_judge(v, fixture_rule("div(?a, ?b) => div(?b, ?a)")),
+                     NOE_VERDICT_REFUTED);
+}
+END_TEST
+
+/* A step of a proof at 1/0 does not hold at the instances. */
+START_TEST(test_prove_steps_at_poles_are_refused)
+{
+    static const char *const rules[] = {
+        "div(zeros[shape=$s](), zeros[shape=$s]()) => ones[shape=$s]()",
+        "mul(zeros[shape=$s](), reciprocal(zeros[shape=$s]())) => ones[shape=$s]()",
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
+        const noe_rule *rule = fixture_rule(rules[i]);
+        noe_instance *inst = noe_malloc(sizeof *inst);
+        int attempts = 0;
+        ck_assert(noe_instance_find(rule, 1, 2, 400, inst, &attempts));
+        noe_proof proof;
+        noe_prover_prove(noe_verifier_prover(v), rule, &inst, 1, &proof);
+        ck_assert_msg(!proof.proved, "%s: %s", rules[i],
+                      noe_buf_text(&proof.certificate));
+        ck_assert_msg(noe_contains(noe_buf_text(&proof.reason), "does not hold at"),
+                      "%s", noe_buf_text(&proof.reason));
+        noe_proof_clear(&proof);
+        free(inst);
+    }
+}
+END_TEST
+
+/* exp of what exp or sqrt made: a difference in FIELD says nothing. */
+START_TEST(test_prove_nested_exponentials_are_not_refuted)
+{
+    static const struct {
+        const char *rule;
+        noe_verdict_kind kind;
+    } cases[] = {
+        {"exp(mul(exp(?a), exp(?b))) => exp(exp(add(?a, ?b)))", NOE_VERDICT_UNKNOWN},
+        {"tanh(sqrt(mul(?a, ?b))) => tanh(mul(sqrt(?b), sqrt(?a)))",
+         NOE_VERDICT_UNKNOWN},
+        {"sigmoid(neg(tanh(?a))) => sigmoid(tanh(?a))", NOE_VERDICT_UNKNOWN},
+        {"softmax[axis=0](add(?b, relu(softmax[axis=0](?a)))) => softmax[axis=0](?b)",
+         NOE_VERDICT_UNKNOWN},
+        {"exp(exp(?a)) => exp(relu(exp(?a)))", NOE_VERDICT_PROVED},
+        {"mul(exp(?a), exp(?b)) => exp(sub(?a, ?b))", NOE_VERDICT_REFUTED},
+        {"sqrt(exp(?a)) => exp(?a)", NOE_VERDICT_REFUTED},
+        {"relu(mul(exp(?a), tanh(?b))) => mul(exp(?a), tanh(?b))", NOE_VERDICT_REFUTED},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        noe_check check;
+        noe_verifier_check(v, fixture_rule(cases[i].rule), &check);
+        ck_assert_msg(check.kind == cases[i].kind, "%s: %s", cases[i].rule,
+                      noe_buf_text(&check.reason));
+        ck_assert(check.kind != NOE_VERDICT_UNKNOWN ||
+                  noe_contains(noe_buf_text(&check.reason), "not modelled"));
+        noe_check_clear(&check);
+    }
+}
+END_TEST
+
+/* Derived only where the ranks are known: the evidence says for which, and no others
+ * are possible. */
+START_TEST(test_prove_by_ranks)
+{
+    static const char text[] = "reduce_sum[axes=[-2]](matmul(?a, ?b)) => "
+                               "matmul(reduce_sum[axes=[-2]](?a), ?b)";
+    char pinned[200];
+    noe_check check;
+    snprintf(pinned, sizeof pinned, "%s where rank(?a) == 3 && rank(?b) == 3", text);
+    noe_verifier_check(v, fixture_rule(pinned), &check);
+    ck_assert_msg(check.kind == NOE_VERDICT_PROVED, "%s", noe_buf_text(&check.reason));
+    if (check.proof.n_ranks > 0) {
+        ck_assert_str_eq(noe_buf_text(&check.proof.ranks), "a:3 b:3");
+        ck_assert(noe_contains(noe_buf_text(&check.proof.certificate), "ranks a:3"));
+    }
+    noe_check_clear(&check);
+    noe_verifier_check(v, fixture_rule(text), &check);
+    ck_assert_int_eq(check.kind, NOE_VERDICT_UNKNOWN);
+    noe_check_clear(&check);
+}
+END_TEST
+
+/* What is said of known ranks is not contradictory: nothing false follows. */
+START_TEST(test_prove_by_ranks_are_consistent)
+{
+    static const char *const false_ones[] = {
+        "add(?a, ?b) => add(?b, relu(?a))",
+        "matmul(?a, ?b) => matmul(?a, neg(?b))",
+        "conv[strides=$a, pads=$b](?x, ?w) => conv[strides=$a, pads=$b](neg(?x), ?w)",
+        "mul(?a, concat[axis=0](?b, ?c)) => mul(?a, concat[axis=0](neg(?b), ?c)) where "
+        "rank(?a) == 2 && dim(?a, 0) == 1",
+        "reshape[shape=shape(?b) ++ [1]](?a) => reshape[shape=shape(?b) ++ [1]](?b) "
+        "where prod(shape(?a)) == prod(shape(?b))",
+    };
+    for (size_t i = 0; i < sizeof false_ones / sizeof *false_ones; i++) {
+        const noe_rule *rule = fixture_rule(false_ones[i]);
+        for (int k = 0; k < 8; k++) {
+            noe_instance *inst = noe_malloc(sizeof *inst);
+            int attempts = 0;
+            noe_proof proof;
+            ck_assert(noe_instance_find(rule, 3, k, 2000, inst, &attempts));
+            noe_prover_prove(noe_verifier_prover(v), rule, &inst, 1, &proof);
+            /* "a step of the proof": there was a proof */
+            ck_assert_msg(!proof.proved && !noe_contains(noe_buf_text(&proof.reason),
+                                                         "a step of the proof"),
+                          "%s: %s", false_ones[i], noe_buf_text(&proof.reason));
+            noe_proof_clear(&proof);
+            free(inst);
+        }
+    }
+}
+END_TEST
+
 /* The axioms must not make different things equal, even with a generous budget. The
  * rules are false, so they go to the prover alone, with no instance to stop it. */
 START_TEST(test_prove_no_contradiction)
@@ -334,6 +479,13 @@ Suite *suite_prove(void)
     tcase_add_test(tc, test_prove_rule_against_itself);
     tcase_add_test(tc, test_prove_small_budget_is_unknown);
     tcase_add_test(tc, test_prove_no_contradiction);
+    tcase_add_loop_test(tc, test_prove_division_by_zero_is_unknown, 0,
+                        sizeof at_poles / sizeof *at_poles);
+    tcase_add_test(tc, test_prove_ordinary_division_is_proved);
+    tcase_add_test(tc, test_prove_steps_at_poles_are_refused);
+    tcase_add_test(tc, test_prove_nested_exponentials_are_not_refuted);
+    tcase_add_test(tc, test_prove_by_ranks);
+    tcase_add_test(tc, test_prove_by_ranks_are_consistent);
     tcase_add_test(tc, test_prove_order_does_not_matter);
     tcase_add_test(tc, test_prove_certificate_names_axioms);
     tcase_add_test(tc, test_prove_needs_its_axiom);

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which axioms a goal can need, and solvers that hold them.
+ *
+ * Setting up all axioms, and matching all of them, costs many times what a typical
+ * proof costs. An axiom is near a goal if its operators are among those of the goal and
+ * of their definitions: an axiom that says what one operator applied to variables is
+ * (sub(?a, ?b) => add(?a, neg(?b))) adds the operators of the other side. Most proofs
+ * need no other axioms.
+ *
+ * Solvers are kept, because the candidates of a database come in families; each has its
+ * own Z3 context, so that giving one up gives its memory back. Model-based quantifier
+ * instantiation is off: Z3 only instantiates axioms at terms that are there, so that
+ * "unknown" comes fast. Effort is bounded by rlimit, which does not depend on the
+ * machine.
+ */
+#include "verifier/solver.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+#define MAX_SOLVERS 8
+#define MAX_GOALS   200 /* of one solver: Z3 keeps the terms of all of them */
+
+_Static_assert(NOE_OP_COUNT <= 64, "a set of operators is a word");
+
+struct noe_solvers {
+    const noe_axioms *axioms;
+    uint64_t *ops; /* of each axiom */
+    unsigned seed;
+    int without;
+    noe_solver *solver[MAX_SOLVERS];
+    int n;
+    uint64_t clock;
+};
+
+uint64_t noe_solver_ops(const noe_rule *rule)
+{
+    uint64_t ops = 0;
+    for (int i = 0; i < rule->n_nodes; i++) {
+        if (!rule->nodes[i].is_var)
+            ops |= UINT64_C(1) << rule->nodes[i].op;
+    }
+    return ops;
+}
+
+noe_solvers *noe_solvers_new(const noe_axioms *axioms, unsigned seed, int without)
+{
+    noe_solvers *s = noe_calloc(1, sizeof *s);
+    s->axioms = axioms;
+    s->seed = seed;
+    s->without = without;
+    s->ops = noe_calloc((size_t)axioms->n + 1, sizeof *s->ops);
+    for (int i = 0; i < axioms->n; i++)
+        s->ops[i] = noe_solver_ops(&axioms->axiom[i].rule);
+    return s;
+}
+
+static void free_solver(noe_solver *s)
+{
+    Z3_solver_dec_ref(s->e.z3, s->z3);
+    Z3_del_context(s->e.z3);
+    free(s);
+}
+
+void noe_solvers_free(noe_solvers *s)
+{
+    if (!s)
+        return;
+    for (int i = 0; i < s->n; i++)
+        free_solver(s->solver[i]);
+    free(s->ops);
+    free(s);
+}
+
+/* Selection */
+
+/* The left side is one operator applied to variables: the axiom defines it. */
+static bool is_definition(const noe_rule *rule, uint64_t ops)
+{
+    const noe_pattern_node *top = &rule->nodes[rule->lhs[0]];
+    if (top->is_var || top->n_inputs == 0 || !(ops >> top->op & 1) ||
+        rule->where != NOE_TERM_ABSENT)
+        return false;
+    for (int i = 0; i < top->n_inputs; i++) {
+        if (!rule->nodes[top->inputs[i]].is_var)
+            return false;
+    }
+    return true;
+}
+
+static uint64_t with_definitions(const noe_solvers *s, uint64_t ops)
+{
+    for (uint64_t before = 0; before != ops;) {
+        before = ops;
+        for (int i = 0; i < s->axioms->n; i++) {
+            if (is_definition(&s->axioms->axiom[i].rule, before))
+                ops |= s->ops[i];
+        }
+    }
+    return ops;
+}
+
+/* Solvers */
+
+/* The C API has one handler a context, without an argument of ours. */
+static void ignore_error(Z3_context z3, Z3_error_code code)
+{
+    (void)z3;
+    (void)code; /* read with Z3_get_error_code where it can happen */
+}
+
+static Z3_context make_context(void)
+{
+    Z3_global_param_set("smt.mbqi", "false");
+    Z3_global_param_set("smt.auto_config", "false");
+    Z3_config config = Z3_mk_config();
+    Z3_set_param_value(config, "proof", "true");
+    Z3_context z3 = Z3_mk_context(config);
+    Z3_del_config(config);
+    Z3_set_error_handler(z3, ignore_error);
+    return z3;
+}
+
+static void set_limits(noe_solver *s, int64_t rlimit, unsigned seed)
+{
+    Z3_context z3 = s->e.z3;
+    Z3_params params = Z3_mk_params(z3);
+    Z3_params_inc_ref(z3, params);
+    Z3_params_set_uint(z3, params, Z3_mk_string_symbol(z3, "rlimit"), (unsigned)rlimit);
+    Z3_params_set_uint(z3, params, Z3_mk_string_symbol(z3, "random_seed"), seed);
+    Z3_solver_set_params(z3, s->z3, params);
+    Z3_params_dec_ref(z3, params);
+}
+
+void noe_solver_assert(void *ctx, Z3_ast formula)
+{
+    noe_solver *s = ctx;
+    Z3_solver_assert(s->e.z3, s->z3, formula);
+}
+
+static noe_solver *make_solver(const noe_solvers *all, uint64_t ops)
+{
+    noe_solver *s = noe_calloc(1, sizeof *s);
+    s->ops = ops;
+    noe_encoder_init(&s->e, make_context());
+    s->z3 = Z3_mk_simple_solver(s->e.z3);
+    Z3_solver_inc_ref(s->e.z3, s->z3);
+    noe_encode_theory(&s->e, ops, noe_solver_assert, s);
+    for (int i = 0; i < all->axioms->n; i++) {
+        Z3_ast formula[2];
+        if ((all->ops[i] & ~ops) != 0 || i == all->without)
+            continue;
+        s->n_axioms++;
+        int n = noe_encode_axiom(&s->e, &all->axioms->axiom[i], i, formula);
+        for (int k = 0; k < n; k++)
+            noe_solver_assert(s, formula[k]);
+    }
+    /* Sets the axioms up before limits apply, so that the first rule costs no more than
+     * the same rule later. */
+    Z3_solver_check(s->e.z3, s->z3);
+    return s;
+}
+
+/* A free place, made by giving up the solver that was not used for longest. */
+static int find_place(noe_solvers *all)
+{
+    int oldest = 0;
+    if (all->n < MAX_SOLVERS)
+        return all->n++;
+    for (int i = 1; i < all->n; i++) {
+        if (all->solver[i]->used < all->solver[oldest]->used)
+            oldest = i;
+    }
+    free_solver(all->solver[oldest]);
+    return oldest;
+}
+
+static int find_solver(noe_solvers *all, uint64_t ops)
+{
+    for (int i = 0; i < all->n; i++) {
+        if (all->solver[i]->ops != ops)
+            continue;
+        if (all->solver[i]->n_goals >= MAX_GOALS) {
+            free_solver(all->solver[i]);
+            all->solver[i] = make_solver(all, ops);
+        }
+        return i;
+    }
+    int at = find_place(all);
+    all->solver[at] = make_solver(all, ops);
+    return at;
+}
+
+noe_solver *noe_solvers_get(noe_solvers *all, uint64_t ops, noe_reach reach,
+                            int64_t rlimit)
+{
+    ops = reach == NOE_REACH_ALL ? ~UINT64_C(0) : with_definitions(all, ops);
+    noe_solver *s = all->solver[find_solver(all, ops)];
+    set_limits(s, rlimit, all->seed);
+    s->n_goals++;
+    s->used = ++all->clock;
+    return s;
+}
+
+int64_t noe_solver_spent(const noe_solver *s)
+{
+    Z3_context z3 = s->e.z3;
+    Z3_stats stats = Z3_solver_get_statistics(z3, s->z3);
+    Z3_stats_inc_ref(z3, stats);
+    int64_t spent = 0;
+    for (unsigned i = 0; i < Z3_stats_size(z3, stats); i++) {
+        if (strcmp(Z3_stats_get_key(z3, stats, i), "rlimit count") == 0)
+            spent = Z3_stats_is_uint(z3, stats, i)
+                        ? (int64_t)Z3_stats_get_uint_value(z3, stats, i)
+                        : (int64_t)Z3_stats_get_double_value(z3, stats, i);
+    }
+    Z3_stats_dec_ref(z3, stats);
+    return spent;
+}
