@@ -15,22 +15,29 @@ uint64_t noe_default_growth(const noe_graph *g)
     return share > MIN_GROWTH ? share : MIN_GROWTH;
 }
 
-/* Definitions out, rules, definitions in again. *folded is NULL if no rule gained. */
+/* Definitions out, rules, definitions in again. *folded is NULL if no rule gained.
+ * Prices are of the expanded forms on both sides, so that a kernel that both have costs
+ * the same in both; again after the search, since second opinions may have changed
+ * prices. */
 static noe_status find_better(const noe_env *env, const noe_graph *g,
                               const noe_rule_set *rules, noe_costs *costs,
                               const noe_optimize_options *options,
-                              noe_search_result *search, noe_graph **folded,
+                              noe_optimize_result *r, noe_graph **folded,
                               noe_error *err)
 {
     noe_graph *core;
     *folded = NULL;
     NOE_TRY(noe_graph_expand(g, &core, err));
     noe_status status =
-        noe_search(env, core, rules, costs, &options->search, search, err);
+        noe_search(env, core, rules, costs, &options->search, &r->search, err);
+    if (status == NOE_OK)
+        status = noe_costs_graph(costs, core, INFINITY, &r->before, err);
     noe_graph_free(core);
-    if (status != NOE_OK || search->n_path == 0)
+    r->after = r->before;
+    if (status != NOE_OK || r->search.n_path == 0)
         return status;
-    return noe_graph_fold(search->graph, options->origin_op, options->origin_ctx,
+    NOE_TRY(noe_costs_graph(costs, r->search.graph, INFINITY, &r->after, err));
+    return noe_graph_fold(r->search.graph, options->origin_op, options->origin_ctx,
                           folded, err);
 }
 
@@ -113,11 +120,9 @@ static noe_status time_whole(const noe_graph *g, const noe_graph *folded,
 }
 
 static noe_status decide(const noe_env *env, const noe_graph *g, noe_graph *folded,
-                         noe_costs *costs, noe_backend *backend,
-                         const noe_optimize_options *options, noe_optimize_result *r,
-                         noe_error *err)
+                         noe_backend *backend, const noe_optimize_options *options,
+                         noe_optimize_result *r, noe_error *err)
 {
-    NOE_TRY(noe_costs_graph(costs, folded, INFINITY, &r->after, err));
     if (!noe_cost_less(&r->after, &r->before))
         return NOE_OK;
     if (backend)
@@ -137,18 +142,14 @@ noe_status noe_optimize(const noe_env *env, const noe_graph *g,
     noe_graph *folded;
     double start = noe_wall_seconds();
     *r = (noe_optimize_result){.graph = g, .decision = NOE_DECISION_NO_GAIN};
-    NOE_TRY(noe_costs_graph(costs, g, INFINITY, &r->before, err));
-    NOE_TRY(find_better(env, g, rules, costs, options, &r->search, &folded, err));
+    noe_status status = find_better(env, g, rules, costs, options, r, &folded, err);
     r->search_seconds = noe_wall_seconds() - start;
     /* The first interruption asks for the best so far, which is still to be checked;
      * a second one ends everything. */
     if (r->search.interrupted && env->cancel)
         *env->cancel = 0;
-    /* Again: second opinions during the search may have changed prices. */
-    noe_status status = noe_costs_graph(costs, g, INFINITY, &r->before, err);
-    r->after = r->before;
     if (status == NOE_OK && folded)
-        status = decide(env, g, folded, costs, backend, options, r, err);
+        status = decide(env, g, folded, backend, options, r, err);
     if (status == NOE_OK && r->decision == NOE_DECISION_BETTER)
         r->graph = r->owned = folded;
     else

@@ -38,7 +38,7 @@ typedef struct noe_optimize_result {
     noe_graph *owned;
     noe_decision decision;
     noe_search_result search;
-    noe_cost before, after; /* of input and result, in normal forms */
+    noe_cost before, after; /* of input and best result, expanded */
     noe_check_report check;
     noe_trial trial;
     double search_seconds, check_seconds, trial_seconds;
