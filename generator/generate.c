@@ -50,6 +50,10 @@ static void lift_pair(run *r, const noe_pair *pair, noe_space_stats *stats)
 {
     noe_group group = {
         .kind = pair->kind, .level = pair->level, .space = r->out->n_spaces};
+    if (noe_pair_is_widening(pair)) {
+        stats->n_widening++;
+        return;
+    }
     if (noe_known_derives(r->known, pair)) {
         stats->n_repeated++;
         return;
@@ -186,6 +190,7 @@ static void print_space(noe_buf *b, const noe_space_stats *s)
         {"minimize.proved", s->minimize.n_proved},
         {"lift.pairs", s->n_pairs},
         {"lift.unlifted", s->n_unlifted},
+        {"lift.widening", s->n_widening},
         {"lift.repeated", s->n_repeated},
         {"lift.groups", s->n_groups},
         {"lift.candidates", s->n_candidates},

@@ -25,7 +25,8 @@ typedef struct noe_space_stats {
     noe_minimize_stats minimize;
     uint64_t n_pairs;      /* handed to lifting */
     uint64_t n_unlifted;   /* no form of them could be used as a rule */
-    uint64_t n_repeated;   /* their most general form was there already */
+    uint64_t n_widening;   /* dropped: zeros or ones that only widen */
+    uint64_t n_repeated;   /* one step by a rule that was there already */
     uint64_t n_groups;     /* lift groups that are new */
     uint64_t n_candidates; /* their variants */
     double lift_seconds;

@@ -371,10 +371,10 @@ static bool try_other_heads(lifter *l, int v, const noe_choice *with_head)
     return false;
 }
 
+/* In plain words: the ones of the pair, said one by one or by the whole shape. */
 static bool is_plain_spread(noe_spread spread)
 {
-    return spread != NOE_SPREAD_SCALAR && spread != NOE_SPREAD_ROW &&
-           spread != NOE_SPREAD_AXIS;
+    return spread == NOE_SPREAD_HEAD || spread == NOE_SPREAD_ONES;
 }
 
 static void weaken_spread(lifter *l, int v, bool plain)
@@ -466,9 +466,19 @@ static void keep_variant(lifter *l, const noe_choice *c)
     noe_buf_clear(&text);
 }
 
-static void keep_with_twins(lifter *l)
+/* What the pair's broadcasts are, in terms of the axes chosen; then equal shapes, too.
+ */
+static void keep_with_conditions(lifter *l)
 {
     noe_choice c = l->c;
+    for (int v = 0; v < l->forms.pair->n_vars; v++) {
+        if (noe_forms_can_spread(&l->forms, &c, v, NOE_SPREAD_AXIS))
+            c.spread[v] = NOE_SPREAD_AXIS;
+        else if (c.spread[v] != NOE_SPREAD_HEAD &&
+                 noe_forms_can_spread(&l->forms, &c, v, NOE_SPREAD_ONES))
+            c.spread[v] = NOE_SPREAD_ONES;
+    }
+    keep_variant(l, &c);
     for (int v = 0; v < l->forms.pair->n_vars; v++)
         c.has_twin[v] = noe_forms_twin(&l->forms, v) >= 0;
     keep_variant(l, &c);
@@ -518,7 +528,7 @@ static void lift(lifter *l)
     take(l, &literal, &look);
     generalize(l);
     keep_variant(l, &l->c);
-    keep_with_twins(l);
+    keep_with_conditions(l);
     general = l->c;
     lift_plainly(l, &general, NOE_FORM_FROM_END);
     lift_plainly(l, &general, NOE_FORM_LITERAL);

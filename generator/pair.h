@@ -76,6 +76,9 @@ void noe_pair_count_leaves(const noe_pair *pair, uint32_t n_constants[2],
 void noe_pair_costs(const noe_pair *pair, int cost[2], bool *has_weight_op);
 bool noe_pair_is_useful(const noe_pair *pair);
 
+/* Whether zeros or ones are there to widen something: a + 0 of more elements than a. */
+bool noe_pair_is_widening(const noe_pair *pair);
+
 /* Makes the pair more general while it still holds: terms that both sides share become
  * variables, and variables that occur several times are split. */
 void noe_pair_generalize(noe_pair *pair, uint64_t seed);

@@ -254,8 +254,12 @@ static uint32_t value_of_pattern(const pruner *p, int i)
         return p->bound[n->value];
     if (n->kind == PATTERN_CONSTANT)
         return n->value;
+    /* An inner term of this level would stand for its class by an equality that is yet
+     * to be explained, maybe the very one in question. */
     uint32_t e = enode_of_pattern(p, i);
-    return e == NOTHING ? NOTHING : p->u->enodes[e].value;
+    if (e == NOTHING || p->u->enodes[e].level >= p->level)
+        return NOTHING;
+    return p->u->enodes[e].value;
 }
 
 static void join_root(pruner *p, uint32_t e)
