@@ -329,7 +329,7 @@ END_TEST
 
 /* Random variations of the cases: whatever is well-typed is evaluated within its bounds
  * (sanitizers watch) and fills its output. Hostile numbers are among the parameters. */
-#define N_RANDOM   500
+#define N_RANDOM   200
 #define SMALL_SIZE 600 /* elements of a tensor that is evaluated */
 
 static int64_t random_number(noe_rng *rng)

@@ -140,7 +140,7 @@ START_TEST(test_commands)
     for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
         char line[800];
         char *output;
-        snprintf(line, sizeof line, "timeout 20 '%s/noether-rules' '%s' %s",
+        snprintf(line, sizeof line, "timeout 100 '%s/noether-rules' '%s' %s",
                  NOE_BIN_DIR, f.path, commands[k]);
         int code = noe_run_command(line, &output);
         ck_assert_msg(code >= 0 && code <= 4, "%s after %s: exit code %d: %.2000s",
