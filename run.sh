@@ -5,7 +5,7 @@
 #   ./run.sh                   a bundled ResNet-50 with seeded random weights
 #   ./run.sh MODEL.onnx [...]  your model; what follows goes to noether-optimize
 # Installs packages, builds, generates and verifies build/rules.db, optimizes. Whatever is
-# there from an earlier run is used again.
+# there from an earlier run, also from an interrupted one, is used again.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/scripts/packages.sh"
@@ -44,19 +44,26 @@ if [ -f build/rules.db ] && [ "$(cat build/rules.stamp 2>/dev/null)" = "$stamp" 
   $bin/noether-rules build/rules.db stats >/dev/null; then
   say "Using the rules in build/rules.db"
 else
-  # Made under another name: what has the final name is complete.
+  # Made under another name: what has the final name is complete. An interrupted run of
+  # the same programs is gone on with.
   new=build/rules-new.db
-  remove_new() { rm -f $new $new-wal $new-shm $new-journal; }
-  trap remove_new EXIT
-  remove_new
-  say "Generating candidates"
-  $bin/noether-generate --db $new
-  say "Verifying candidates"
+  if [ "$(cat $new.stamp 2>/dev/null)" != "$stamp" ]; then
+    rm -f $new $new-wal $new-shm $new.stamp $new.generated
+    printf '%s\n' "$stamp" >$new.stamp
+  fi
+  if [ -f $new.generated ]; then
+    say "Candidates are there from an interrupted run"
+  else
+    say "Generating candidates (minutes; Ctrl-C and ./run.sh again are fine)"
+    $bin/noether-generate --db $new
+    : >$new.generated
+  fi
+  say "Verifying candidates (minutes; what is proved is kept)"
   $bin/noether-verify --db $new
   rm -f build/rules.stamp build/rules.db-wal build/rules.db-shm
   mv $new build/rules.db
   printf '%s\n' "$stamp" >build/rules.stamp
-  trap - EXIT
+  rm -f $new.stamp $new.generated
   say "Rules are in build/rules.db"
 fi
 $bin/noether-rules build/rules.db stats
