@@ -280,7 +280,8 @@ static bool prove_by_ranks(noe_prover *p, noe_solver *s, const noe_rule *rule,
 {
     noe_instance **list = noe_malloc((size_t)(n + 1) * sizeof *list);
     int count[MAX_RANKS], n_groups = 0, from = 0;
-    memcpy(list, instances, (size_t)n * sizeof *list);
+    for (int i = 0; i < n; i++)
+        list[i] = instances[i];
     while (from < n && n_groups < MAX_RANKS) {
         count[n_groups] = gather(rule, list + from, n - from);
         from += count[n_groups++];
@@ -329,7 +330,7 @@ void noe_prover_prove(noe_prover *p, const noe_rule *rule,
         int part; /* of the resource limit */
     } methods[] = {
         {prove_general, NOE_REACH_NEAR, 1},
-        {prove_general, NOE_REACH_ALL, 8},
+        {prove_general, NOE_REACH_ALL, 2},
         {prove_by_ranks, NOE_REACH_NEAR, 2},
     };
     *proof = (noe_proof){0};
