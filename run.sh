@@ -66,7 +66,9 @@ else
   rm -f $new.stamp $new.generated
   say "Rules are in build/rules.db"
 fi
-$bin/noether-rules build/rules.db stats
+# The first table; the whole is more than a newcomer asks for.
+$bin/noether-rules build/rules.db stats | awk '!NF { rest = 1 } !rest'
+echo "More: $bin/noether-rules build/rules.db stats"
 
 if [ -z "$model" ]; then
   model=build/resnet50.onnx

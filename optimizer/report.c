@@ -167,8 +167,8 @@ void noe_report_outcome(noe_buf *b, const noe_optimize_options *options,
     if (r->decision == NOE_DECISION_NO_SPEED)
         noe_buf_printf(
             b,
-            "the cheapest form found (predicted %.4g ms for %.4g ms) is not "
-            "faster as a whole: %.4g ms for %.4g ms, ratio %.3f (95 %% within "
+            "the cheapest form found (predicted %.4g ms, was %.4g ms) is not surely "
+            "faster as a whole: measured %.4g ms, was %.4g ms, %.3fx (95 %% within "
             "%.3f to %.3f); the graph stays as it was\n",
             r->after.seconds * 1e3, r->before.seconds * 1e3,
             r->trial.pair.seconds_b * 1e3, r->trial.pair.seconds_a * 1e3,

@@ -234,7 +234,7 @@ def table_row(name, report, worst):
     measured = field(r"^  measured \(whole model\) +(\S+ ms) +(\S+ ms) +(\S+)x", report)
     rules = re.findall(r"^ +(\d+)x  ([0-9a-f]{10})", report, re.M)
     outcome = "better" if rules else "unchanged"
-    if "is not faster as a whole" in report:
+    if "is not surely faster as a whole" in report:
         outcome = "not faster, kept"
     applied = ", ".join(f"{n}x {i}" for n, i in rules) or "-"
     return (f"| {name} | {ops[0]} | {ops[1]} | {predicted[0]} | {predicted[1]} | {measured[0]} "
