@@ -171,6 +171,8 @@ static const law laws[] = {
 static const char *loaded_set;
 static noe_rule *rules;
 static int n_rules;
+static char **texts; /* as generated */
+static int n_texts;
 
 static void add_rule(const noe_rule *r)
 {
@@ -191,11 +193,17 @@ static void load_rules(const char *set)
     rules =
         noe_calloc((size_t)g.n_groups * 2 * NOE_LIFT_MAX_VARIANTS + 1, sizeof *rules);
     n_rules = 0;
+    for (int i = 0; i < n_texts; i++)
+        free(texts[i]);
+    free(texts);
+    texts = noe_calloc((size_t)g.n_groups * NOE_LIFT_MAX_VARIANTS + 1, sizeof *texts);
+    n_texts = 0;
     for (int i = 0; i < g.n_groups; i++) {
         for (int k = 0; k < g.groups[i].variants.n; k++) {
             noe_rule *r = noe_malloc(sizeof *r);
             noe_assert_ok(
                 noe_rule_parse(g.groups[i].variants.text[k], SIZE_MAX, r, &err), err);
+            texts[n_texts++] = noe_strdup(g.groups[i].variants.text[k]);
             noe_rule back = noe_rule_reversed(r);
             add_rule(r);
             add_rule(&back);
@@ -353,6 +361,48 @@ START_TEST(test_laws_are_found_or_follow)
 }
 END_TEST
 
+/* What must be there in its general form, word for word: parameters are variables, no
+ * rank is said where none is needed. */
+static const struct {
+    const char *set, *text;
+} general_forms[] = {
+    {MAT, "slice[axis=-1, start=$a, end=$b, step=$c](matmul(?a, ?b)) => matmul(?a, "
+          "slice[axis=-1, start=$a, end=$b, step=$c](?b))"},
+    {MAT, "mul(matmul(?a, ?b), ?c) => matmul(?a, mul(?b, ?c)) where rank(?c) == 0"},
+    {MAT, "concat[axis=-1](matmul(?a, ?b), matmul(?a, ?c)) => matmul(?a, "
+          "concat[axis=-1](?b, ?c))"},
+    {MAT, "concat[axis=-2](matmul(?a, ?b), matmul(?c, ?b)) => "
+          "matmul(concat[axis=-2](?a, ?c), ?b)"},
+    {MAT, "add(matmul(?a, ?b), matmul(?c, ?d)) => matmul(concat[axis=-1](?a, ?c), "
+          "concat[axis=-2](?b, ?d))"},
+    {MAT, "add(matmul(?a, ?b), matmul(?c, ?b)) => matmul(add(?a, ?c), ?b)"},
+    {CONV, "concat[axis=1](conv[strides=$a, pads=$b, dilations=$c](?a, ?b), "
+           "conv[strides=$a, pads=$b, dilations=$c](?a, ?c)) => conv[strides=$a, "
+           "pads=$b, dilations=$c](?a, concat[axis=0](?b, ?c))"},
+    {CONV, "concat[axis=0](conv[strides=$a, pads=$b, dilations=$c, group=$d](?a, ?b), "
+           "conv[strides=$a, pads=$b, dilations=$c, group=$d](?c, ?b)) => "
+           "conv[strides=$a, pads=$b, dilations=$c, group=$d](concat[axis=0](?a, ?c), "
+           "?b)"},
+    {CONV, "add(conv[strides=$a, pads=$b, dilations=$c](?a, ?b), conv[strides=$a, "
+           "pads=$b, dilations=$c](?c, ?d)) => conv[strides=$a, pads=$b, "
+           "dilations=$c](concat[axis=1](?a, ?c), concat[axis=1](?b, ?d))"},
+    {CONV, "mul(conv[strides=$a, pads=$b, dilations=$c, group=$d](?a, ?b), ?c) => "
+           "conv[strides=$a, pads=$b, dilations=$c, group=$d](?a, mul(?b, "
+           "reshape[shape=[dim(?b, 0)] ++ rep(1, rank(?b) - 1)](?c))) where shape(?c) "
+           "== [dim(?b, 0)] ++ rep(1, rank(?a) - 2)"},
+};
+
+START_TEST(test_laws_have_general_form)
+{
+    bool found = false;
+    load_rules(general_forms[_i].set);
+    for (int i = 0; i < n_texts; i++)
+        found = found || strcmp(texts[i], general_forms[_i].text) == 0;
+    ck_assert_msg(found, "not among the candidates of %s: %s", general_forms[_i].set,
+                  general_forms[_i].text);
+}
+END_TEST
+
 /* The search finds no proof of what is false. */
 START_TEST(test_laws_search_is_sound)
 {
@@ -392,6 +442,8 @@ Suite *suite_laws(void)
     tcase_set_timeout(tc, 300);
     tcase_add_loop_test(tc, test_laws_are_found_or_follow, 0,
                         (int)(sizeof laws / sizeof *laws));
+    tcase_add_loop_test(tc, test_laws_have_general_form, 0,
+                        (int)(sizeof general_forms / sizeof *general_forms));
     tcase_add_test(tc, test_laws_search_is_sound);
     suite_add_tcase(s, tc);
     return s;
