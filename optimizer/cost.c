@@ -209,7 +209,8 @@ bool noe_cost_improves(const noe_cost *cost)
 {
     if (!cost->exact)
         return false;
-    if (cost->came < cost->went * (1 - NOE_COST_NOISE))
+    double least = cost->n_fewer > 0 ? NOE_COST_NOISE : NOE_COST_NEUTRAL;
+    if (cost->came < cost->went * (1 - least))
         return true;
     return cost->n_fewer > 0 && cost->came <= cost->went * (1 + NOE_COST_NOISE);
 }

@@ -20,6 +20,9 @@
  * within 0.5 % for short kernels and within 2.6 % for those of milliseconds, on a
  * loaded machine. */
 #define NOE_COST_NOISE 0.03
+/* A rewrite that saves no operator must gain more than single prices err by (5 to 10 %
+ * on a shared machine), or noise picks among equal forms. */
+#define NOE_COST_NEUTRAL 0.15
 
 /* Prices are at times this much too high when the machine was busy. */
 #define NOE_COST_OUTLIER 0.25
