@@ -33,7 +33,8 @@ static inline bool noe_ref_is_none(noe_ref a)
 typedef struct noe_leaf {
     const char *name; /* ONNX name; "" for computed weights */
     noe_type type;
-    const void *data; /* weights: elements in C order, little-endian; NULL for inputs */
+    const void *data; /* weights: elements in C order, little-endian; inputs: default,
+                         or NULL */
     size_t data_bytes;
     uint64_t hash; /* of name for inputs, of type and data for weights */
     void *source;  /* the importer's; not looked at here */
@@ -67,6 +68,9 @@ const noe_type *noe_pool_types(noe_pool *p, const noe_type *types, int n);
  * arena). The hash is computed here. */
 uint32_t noe_pool_add_leaf(noe_pool *p, const char *name, const noe_type *type,
                            const void *data, size_t data_bytes, void *source);
+/* Gives an input the value that it has if nobody sets it; data as above. */
+void noe_pool_set_default(noe_pool *p, uint32_t leaf, const void *data,
+                          size_t data_bytes);
 const noe_leaf *noe_pool_leaf(const noe_pool *p, uint32_t leaf);
 uint32_t noe_pool_n_leaves(const noe_pool *p);
 

@@ -236,6 +236,14 @@ uint32_t noe_pool_add_leaf(noe_pool *p, const char *name, const noe_type *type,
     return p->n_leaves - 1;
 }
 
+void noe_pool_set_default(noe_pool *p, uint32_t leaf, const void *data,
+                          size_t data_bytes)
+{
+    NOE_ASSERT(leaf < p->n_leaves);
+    p->leaves[leaf].data = data;
+    p->leaves[leaf].data_bytes = data_bytes;
+}
+
 const noe_leaf *noe_pool_leaf(const noe_pool *p, uint32_t leaf)
 {
     NOE_ASSERT(leaf < p->n_leaves);

@@ -20,6 +20,22 @@ static void import_inputs(noe_onnx_model *m)
     }
 }
 
+/* Initializers of inputs are no constants, but what the input is if nobody sets it. */
+static void import_defaults(noe_onnx_model *m)
+{
+    for (uint32_t i = 0; i < m->n_initializers; i++) {
+        const noe_onnx_tensor *t = &m->initializers[i];
+        const char *name = t->proto->name ? t->proto->name : "";
+        uint32_t value = noe_onnx_find_value(m, name);
+        if (value == NOE_NO_VALUE || m->values[value].kind != NOE_VALUE_INPUT ||
+            !t->data)
+            continue;
+        const noe_node *n = noe_graph_node(m->graph, m->values[value].ref.node);
+        if (noe_type_eq(&n->types[0], &t->type))
+            noe_pool_set_default(m->pool, n->leaf, t->data, t->bytes);
+    }
+}
+
 static void import_initializers(noe_onnx_model *m)
 {
     const noe_onnx_tensor none = {.type.shape.rank = NOE_RANK_UNKNOWN};
@@ -177,6 +193,7 @@ noe_status noe_onnx_import(noe_onnx_model *m, noe_error *err)
     m->graph = noe_graph_new(m->pool);
     NOE_TRY(declare_types(m, err));
     import_inputs(m);
+    import_defaults(m);
     import_initializers(m);
     for (uint32_t k = 0; k < m->n_nodes; k++)
         import_node(m, k);

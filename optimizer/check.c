@@ -11,6 +11,7 @@ typedef struct runner {
     const noe_check_options *options;
     noe_executor *executor[2]; /* of the original, of the result */
     float **inputs;
+    const void **defaults; /* of the inputs that have one, else NULL */
     int64_t *input_elements;
     uint32_t n_inputs;
     float **outputs[2];
@@ -33,6 +34,8 @@ static void fill_input(float *x, int64_t n, int style, noe_rng *rng)
 static void make_inputs(runner *r, uint64_t seed, int run)
 {
     for (uint32_t i = 0; i < r->n_inputs; i++) {
+        if (r->defaults[i])
+            continue;
         noe_rng rng =
             noe_rng_split(seed, "check input", ((uint64_t)run << 32) | (uint64_t)i);
         fill_input(r->inputs[i], r->input_elements[i], run % 3, &rng);
@@ -112,11 +115,16 @@ static void make_buffers(runner *r)
     const noe_graph *g = r->cut->original;
     r->inputs = noe_calloc(g->n_nodes + 1, sizeof *r->inputs);
     r->input_elements = noe_calloc(g->n_nodes + 1, sizeof *r->input_elements);
+    r->defaults = noe_calloc(g->n_nodes + 1, sizeof *r->defaults);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         if (g->nodes[i].op != NOE_OP_INPUT)
             continue;
         r->inputs[r->n_inputs] =
             new_tensor(g->nodes[i].types, &r->input_elements[r->n_inputs]);
+        const noe_leaf *leaf = noe_graph_leaf_of(g, i);
+        r->defaults[r->n_inputs] = leaf->data;
+        if (leaf->data)
+            memcpy(r->inputs[r->n_inputs], leaf->data, leaf->data_bytes);
         r->n_inputs++;
     }
     r->output_elements = noe_calloc(g->n_outputs + 1, sizeof *r->output_elements);
@@ -141,6 +149,7 @@ static void clear_runner(runner *r)
     }
     free(r->inputs);
     free(r->input_elements);
+    free(r->defaults);
     free(r->output_elements);
 }
 

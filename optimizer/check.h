@@ -11,6 +11,9 @@
  * signs, up to some hundreds); positive and small. More runs repeat these with other
  * numbers.
  *
+ * Inputs that have a default (initializers that a caller may override) keep it: they
+ * are a model's weights, and random ones would make its numbers overflow.
+ *
  * A check that passes is evidence, not proof: the proofs are the rules'.
  */
 #ifndef NOE_OPTIMIZER_CHECK_H
