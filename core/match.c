@@ -62,7 +62,8 @@ static void report(matcher *s)
     s->stop = !s->fn(s->ctx, &s->m);
 }
 
-/* Cheap refusals before anything is bound: literal integers that differ. */
+/* Cheap refusals before anything is bound: literal integers that differ. Bounds of
+ * slices are no such literals, since they are clamped to the dimension. */
 static bool literal_differs(const noe_rule *rule, uint16_t term, const noe_value *v)
 {
     if (term == NOE_TERM_ABSENT)
@@ -79,7 +80,9 @@ static bool bind_params(matcher *s, const noe_pattern_node *p, const noe_node *n
 {
     for (int i = 0; n->params && i < n->params->n; i++) {
         const noe_value *v = &n->params->v[i];
-        if (literal_differs(s->rule, p->params[i], v))
+        noe_param param = noe_op_get(p->op)->params[i];
+        if (param != NOE_PARAM_START && param != NOE_PARAM_END &&
+            literal_differs(s->rule, p->params[i], v))
             return false;
         if (p->params[i] == NOE_TERM_ABSENT ||
             s->rule->terms[p->params[i]].kind != NOE_TERM_PVAR)

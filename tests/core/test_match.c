@@ -45,6 +45,12 @@ static const struct {
      X Y "%2 = concat[axis=0](%0, %1) : f32[4,3]\n"
          "%3 = slice[axis=1, start=0, end=3, step=1](%2) : f32[4,3]\nreturn %3\n",
      NULL},
+    /* bounds beyond the dimension are clamped, in patterns as in graphs */
+    {"slice[axis=1, start=1, end=9](neg(?a)) => neg(slice[axis=1, start=1, end=9](?a))",
+     X "%1 = neg(%0) : f32[2,3]\n%2 = slice[axis=1, start=1, end=3, step=1](%1) : "
+       "f32[2,2]\nreturn %2\n",
+     X "%1 = slice[axis=1, start=1, end=3, step=1](%0) : f32[2,2]\n"
+       "%2 = neg(%1) : f32[2,2]\nreturn %2\n"},
     /* negative axes count from the end */
     {"concat[axis=-1](relu(?a), relu(?b)) => relu(concat[axis=-1](?a, ?b))",
      X Y "%2 = relu(%0) : f32[2,3]\n%3 = relu(%1) : f32[2,3]\n"
