@@ -53,6 +53,21 @@ static const struct {
      "%0 = input \"x\" : f32[4]\n%1 = sub(%0, %0) : f32[4]\n"
      "%2 = reciprocal(%1) : f32[4]\n%3 = mul(%0, %2) : f32[4]\nreturn %3 as \"z\"\n",
      NULL},
+    /* overflow next to the largest float, and overflow far from it */
+    {"%0 = input \"x\" : f32[4]\n%1 = sub(%0, %0) : f32[4]\n"
+     "%2 = scalar[value=3.4e+38]() : f32[]\n%3 = add(%1, %2) : f32[4]\n"
+     "return %3 as \"z\"\n",
+     "%0 = input \"x\" : f32[4]\n%1 = sub(%0, %0) : f32[4]\n"
+     "%2 = scalar[value=3.4e+38]() : f32[]\n%3 = add(%1, %2) : f32[4]\n"
+     "%4 = add(%3, %2) : f32[4]\nreturn %4 as \"z\"\n",
+     NULL},
+    {"%0 = input \"x\" : f32[4]\n%1 = sub(%0, %0) : f32[4]\n"
+     "%2 = scalar[value=1e+30]() : f32[]\n%3 = add(%1, %2) : f32[4]\n"
+     "return %3 as \"z\"\n",
+     "%0 = input \"x\" : f32[4]\n%1 = sub(%0, %0) : f32[4]\n"
+     "%2 = scalar[value=1e+30]() : f32[]\n%3 = add(%1, %2) : f32[4]\n"
+     "%4 = mul(%3, %2) : f32[4]\nreturn %4 as \"z\"\n",
+     "became inf"},
     /* another shape, another name, another number of outputs */
     {"%0 = input \"x\" : f32[4]\n%1 = relu(%0) : f32[4]\nreturn %1 as \"z\"\n",
      "%0 = input \"x\" : f32[4]\n%1 = relu(%0) : f32[4]\n"
