@@ -17,18 +17,6 @@ typedef struct builder {
     noe_ref at[NOE_RULE_MAX_NODES];
 } builder;
 
-static void mark_right_side(const noe_rule *rule, bool *used)
-{
-    memset(used, 0, NOE_RULE_MAX_NODES * sizeof *used);
-    for (int i = 0; i < rule->n_roots; i++)
-        used[rule->rhs[i]] = true;
-    for (int i = rule->n_nodes; i-- > 0;) {
-        const noe_pattern_node *n = &rule->nodes[i];
-        for (int k = 0; used[i] && !n->is_var && k < n->n_inputs; k++)
-            used[n->inputs[k]] = true;
-    }
-}
-
 static noe_status build_node(builder *b, uint16_t i, noe_error *err)
 {
     const noe_pattern_node *n = &b->rule->nodes[i];
@@ -74,7 +62,7 @@ noe_status noe_rule_instantiate(const noe_rule *rule, noe_graph *g,
     bool used[NOE_RULE_MAX_NODES];
     noe_type copies[NOE_RULE_MAX_ROOTS];
     const noe_type *types[NOE_RULE_MAX_ROOTS];
-    mark_right_side(rule, used);
+    noe_rule_mark_side(rule, true, used);
     root_types(rule, g, match, types);
     for (int i = 0; i < rule->n_roots; i++) {
         copies[i] = *types[i];
@@ -121,7 +109,7 @@ static noe_status rewrite(const noe_rule *rule, const noe_graph *g,
     builder b = {.rule = rule, .g = dst, .binding = &match->binding};
     bool used[NOE_RULE_MAX_NODES];
     const noe_type *types[NOE_RULE_MAX_ROOTS];
-    mark_right_side(rule, used);
+    noe_rule_mark_side(rule, true, used);
     root_types(rule, g, match, types);
     NOE_TRY(transfer_variables(&b, g, match, used, map, err));
     NOE_TRY(build_right_side(&b, used, types, err));

@@ -24,7 +24,7 @@ noe_rule noe_rule_reversed(const noe_rule *rule)
 }
 
 /* Marks the nodes of one side. Nodes have smaller-numbered inputs. */
-static void mark_side(const noe_rule *rule, bool rhs, bool *used)
+void noe_rule_mark_side(const noe_rule *rule, bool rhs, bool *used)
 {
     const uint16_t *roots = rhs ? rule->rhs : rule->lhs;
     memset(used, 0, NOE_RULE_MAX_NODES * sizeof *used);
@@ -80,8 +80,8 @@ bool noe_rule_is_directed(const noe_rule *rule)
     bool left[NOE_RULE_MAX_NODES], right[NOE_RULE_MAX_NODES];
     bool vars[NOE_RULE_MAX_VARS] = {0}, pvars[NOE_RULE_MAX_PVARS] = {0};
     bool bound[NOE_RULE_MAX_PVARS] = {0};
-    mark_side(rule, false, left);
-    mark_side(rule, true, right);
+    noe_rule_mark_side(rule, false, left);
+    noe_rule_mark_side(rule, true, right);
     mark_bound_pvars(rule, left, bound);
     mark_terms_of_side(rule, left, vars, pvars);
     mark_terms_of_side(rule, right, vars, pvars);
@@ -113,7 +113,7 @@ int noe_rule_count_ops(const noe_rule *rule, bool rhs)
 {
     bool used[NOE_RULE_MAX_NODES];
     int n = 0;
-    mark_side(rule, rhs, used);
+    noe_rule_mark_side(rule, rhs, used);
     for (int i = 0; i < rule->n_nodes; i++)
         n += used[i] && !rule->nodes[i].is_var;
     return n;
@@ -129,7 +129,7 @@ void noe_rule_print_ops(noe_buf *b, const noe_rule *rule, bool rhs)
     bool used[NOE_RULE_MAX_NODES];
     const char *names[NOE_RULE_MAX_NODES];
     size_t n = 0;
-    mark_side(rule, rhs, used);
+    noe_rule_mark_side(rule, rhs, used);
     for (int i = 0; i < rule->n_nodes; i++) {
         if (used[i] && !rule->nodes[i].is_var)
             names[n++] = noe_op_get(rule->nodes[i].op)->name;

@@ -136,6 +136,8 @@ noe_rule noe_rule_reversed(const noe_rule *rule);
 /* Can be used left to right: requirements 1 to 3 above hold, the left is no variable.
  */
 bool noe_rule_is_directed(const noe_rule *rule);
+/* Which nodes belong to a side: used has NOE_RULE_MAX_NODES entries. */
+void noe_rule_mark_side(const noe_rule *rule, bool rhs, bool *used);
 int noe_rule_count_ops(const noe_rule *rule, bool rhs); /* shared nodes once, no vars */
 /* Operators of a side by name, sorted, each as often as it occurs: "add matmul matmul".
  */
