@@ -21,7 +21,7 @@ struct noe_pool {
     uint32_t n_leaves, cap_leaves;
 };
 
-typedef bool equal_fn(const void *stored, const void *probe, size_t extra);
+typedef bool equal_fn(const void *stored, const void *probe);
 
 static void table_grow(intern_table *t)
 {
@@ -46,12 +46,12 @@ static void table_grow(intern_table *t)
 
 /* The slot of an equal thing, or the empty slot where it belongs. */
 static const void **table_find(intern_table *t, uint64_t hash, equal_fn *equal,
-                               const void *probe, size_t extra)
+                               const void *probe)
 {
     if (t->n * 2 >= t->size)
         table_grow(t);
     uint32_t i = (uint32_t)hash & (t->size - 1);
-    while (t->slots[i] && !(t->hashes[i] == hash && equal(t->slots[i], probe, extra)))
+    while (t->slots[i] && !(t->hashes[i] == hash && equal(t->slots[i], probe)))
         i = (i + 1) & (t->size - 1);
     t->hashes[i] = hash;
     return &t->slots[i];
@@ -85,16 +85,15 @@ noe_arena *noe_pool_arena(noe_pool *p)
     return &p->arena;
 }
 
-static bool name_equal(const void *stored, const void *probe, size_t extra)
+static bool name_equal(const void *stored, const void *probe)
 {
-    (void)extra;
     return strcmp(stored, probe) == 0;
 }
 
 const char *noe_pool_name(noe_pool *p, const char *name)
 {
     uint64_t hash = noe_hash64(name, strlen(name), 1);
-    const void **slot = table_find(&p->names, hash, name_equal, name, 0);
+    const void **slot = table_find(&p->names, hash, name_equal, name);
     if (!*slot) {
         *slot = noe_arena_strdup(&p->arena, name);
         p->names.n++;
@@ -137,9 +136,8 @@ static uint64_t text_hash(const noe_params *params)
     return hash;
 }
 
-static bool params_equal(const void *stored, const void *probe, size_t extra)
+static bool params_equal(const void *stored, const void *probe)
 {
-    (void)extra;
     return noe_params_eq(stored, probe);
 }
 
@@ -148,7 +146,7 @@ const noe_params *noe_pool_params(noe_pool *p, const noe_params *params)
     uint64_t hash = (uint64_t)params->n;
     for (int i = 0; i < params->n; i++)
         hash = hash_value(&params->v[i], hash);
-    const void **slot = table_find(&p->params, hash, params_equal, params, 0);
+    const void **slot = table_find(&p->params, hash, params_equal, params);
     if (!*slot) {
         interned_params *fresh = NOE_NEW(&p->arena, interned_params);
         fresh->params = *params;
@@ -177,9 +175,8 @@ static bool same_type(const noe_type *a, const noe_type *b)
                    (size_t)a->shape.rank * sizeof *a->shape.dim) == 0);
 }
 
-static bool types_equal(const void *stored, const void *probe, size_t extra)
+static bool types_equal(const void *stored, const void *probe)
 {
-    (void)extra;
     const type_list *a = stored, *b = probe;
     if (a->n != b->n)
         return false;
@@ -207,7 +204,7 @@ const noe_type *noe_pool_types(noe_pool *p, const noe_type *types, int n)
 {
     type_list probe = {n, types};
     const void **slot =
-        table_find(&p->types, hash_types(types, n), types_equal, &probe, 0);
+        table_find(&p->types, hash_types(types, n), types_equal, &probe);
     if (!*slot) {
         type_list *fresh = NOE_NEW(&p->arena, type_list);
         fresh->n = n;
