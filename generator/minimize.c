@@ -17,6 +17,7 @@
 #include "generator/minimize.h"
 
 #include "core/base/hash.h"
+#include "generator/prune.h"
 #include <stdlib.h>
 
 #define MAX_TERMS    4000 /* of one proof */
@@ -208,23 +209,6 @@ static void load_rules(prover *p, const noe_pair *pairs, int n)
 
 /* Rewriting */
 
-/* As in prune.c: a broadcast operand stands for its like only. */
-static bool may_stand_for(const noe_shape *s, const noe_shape *l)
-{
-    bool is_broadcast = l->rank == 0;
-    for (int i = 0; i < l->rank; i++)
-        is_broadcast = is_broadcast || l->dim[i] == 1;
-    if (!is_broadcast)
-        return true;
-    if (s->rank != l->rank)
-        return false;
-    for (int i = 0; i < l->rank; i++) {
-        if ((s->dim[i] == 1) != (l->dim[i] == 1))
-            return false;
-    }
-    return true;
-}
-
 static uint32_t instantiate(prover *p, const rule *r, int i)
 {
     const pattern *n = &r->p[i];
@@ -265,7 +249,8 @@ static void match(prover *p, const rule *r, int to, uint32_t root,
         uint32_t *bound = &p->bound[n->in[0]];
         if (*bound == todo_list->term) {
             match(p, r, to, root, todo_list->next);
-        } else if (*bound == NO_TERM && may_stand_for(&t->shape, &r->shape[n->in[0]])) {
+        } else if (*bound == NO_TERM &&
+                   noe_may_stand_for(&t->shape, &r->shape[n->in[0]])) {
             *bound = todo_list->term;
             match(p, r, to, root, todo_list->next);
             *bound = NO_TERM;

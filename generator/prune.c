@@ -185,10 +185,8 @@ static void add_rule(pruner *p, const noe_pair *pair, uint32_t left, uint32_t ri
 
 /* Matching */
 
-/* Whether a value may stand for a leaf: see the file comment. */
-static bool may_stand_for(const noe_universe *u, uint32_t value, const noe_shape *l)
+bool noe_may_stand_for(const noe_shape *s, const noe_shape *l)
 {
-    const noe_shape *s = &u->shapes[u->classes[value].shape];
     bool is_broadcast = l->rank == 0;
     for (int i = 0; i < l->rank; i++)
         is_broadcast = is_broadcast || l->dim[i] == 1;
@@ -201,6 +199,11 @@ static bool may_stand_for(const noe_universe *u, uint32_t value, const noe_shape
             return false;
     }
     return true;
+}
+
+static bool may_stand_for(const noe_universe *u, uint32_t value, const noe_shape *l)
+{
+    return noe_may_stand_for(&u->shapes[u->classes[value].shape], l);
 }
 
 /* Ones are ones in every shape; so are zeros. */

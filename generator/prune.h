@@ -26,4 +26,8 @@ NOE_NODISCARD noe_status noe_universe_prune(const noe_universe *u, noe_pair **pa
                                             int *n_pairs, noe_prune_stats *stats,
                                             noe_error *err);
 
+/* Whether a value of shape s may stand for a leaf of shape l in a proof: a broadcast
+ * operand stands for its like only. */
+bool noe_may_stand_for(const noe_shape *s, const noe_shape *l);
+
 #endif
