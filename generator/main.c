@@ -6,6 +6,7 @@
 #include "generator/generate.h"
 
 #include "core/base/options.h"
+#include "core/base/pool.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -14,6 +15,7 @@ static const char *ops = "default";
 static int64_t level = 3;
 static int64_t seed = 1;
 static int64_t samples;
+static int64_t threads = 1;
 static int list_ops;
 static int show_stats;
 static int dry_run;
@@ -33,6 +35,8 @@ static const noe_option options[] = {
      "of the sampled points", 0},
     {"samples", 0, NOE_OPTION_INT, &samples, 0, NOE_MAX_SAMPLES, "<n>",
      "sampled points; 0: what each space asks for", 0},
+    {"threads", 0, NOE_OPTION_INT, &threads, 1, NOE_MAX_THREADS, "<n>",
+     "that work at once; the result does not depend on it", 1},
     {"stats", 0, NOE_OPTION_FLAG, &show_stats, 0, 0, NULL,
      "print counters, a line each: name value unit", 0},
     {"list-ops", 0, NOE_OPTION_FLAG, &list_ops, 0, 0, NULL,
@@ -156,6 +160,7 @@ int main(int argc, char **argv)
     noe_error err = {0};
     noe_env_init_cli(&env, program.name, NOE_LOG_INFO);
     env.seed = (uint64_t)seed;
+    env.n_threads = (int)threads;
     noe_status status = run(&env, &err);
     noe_env_end_progress(&env);
     return status == NOE_OK ? 0 : noe_report(&program, &err);

@@ -3,6 +3,7 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/mem.h"
+#include "core/base/pool.h"
 #include "core/base/rng.h"
 #include "tests/support/support.h"
 #include <dirent.h>
@@ -501,6 +502,37 @@ START_TEST(test_env_cli_signal_sets_cancel)
 }
 END_TEST
 
+typedef struct counted {
+    uint32_t times[1000];
+    uint32_t by_worker[NOE_MAX_THREADS][1000];
+} counted;
+
+static void count_item(void *ctx, int worker, uint32_t item)
+{
+    counted *c = ctx;
+    c->times[item]++;
+    c->by_worker[worker][item]++;
+}
+
+START_TEST(test_pool_does_each_item_once)
+{
+    static const struct {
+        int n_threads;
+        uint32_t n_items;
+    } cases[] = {{1, 1000}, {4, 1000}, {1000, 1000}, {3, 2}, {2, 0}};
+    counted *c = noe_calloc(1, sizeof *c);
+    noe_parallel_for(cases[_i].n_threads, cases[_i].n_items, count_item, c);
+    for (uint32_t i = 0; i < 1000; i++) {
+        uint32_t n = 0;
+        ck_assert_uint_eq(c->times[i], i < cases[_i].n_items);
+        for (int w = 0; w < NOE_MAX_THREADS; w++)
+            n += c->by_worker[w][i];
+        ck_assert_uint_eq(n, i < cases[_i].n_items);
+    }
+    free(c);
+}
+END_TEST
+
 START_TEST(test_env_clocks)
 {
     double wall = noe_wall_seconds(), cpu = noe_cpu_seconds();
@@ -538,6 +570,7 @@ Suite *suite_base(void)
     tcase_add_test(plain, test_env_progress_is_rate_limited);
     tcase_add_test(plain, test_env_cli_signal_sets_cancel);
     tcase_add_test(plain, test_env_clocks);
+    tcase_add_loop_test(plain, test_pool_does_each_item_once, 0, 5);
     suite_add_tcase(suite, plain);
     TCase *files = tcase_create("files");
     tcase_add_checked_fixture(files, make_folder, remove_folder);
