@@ -68,6 +68,13 @@ static const struct {
      "%2 = scalar[value=1e+30]() : f32[]\n%3 = add(%1, %2) : f32[4]\n"
      "%4 = mul(%3, %2) : f32[4]\nreturn %4 as \"z\"\n",
      "became inf"},
+    {"%0 = input \"x\" : f32[4]\n%1 = sub(%0, %0) : f32[4]\n"
+     "%2 = scalar[value=3.4e+38]() : f32[]\n%3 = add(%1, %2) : f32[4]\n"
+     "return %3 as \"z\"\n",
+     "%0 = input \"x\" : f32[4]\n%1 = sub(%0, %0) : f32[4]\n"
+     "%2 = scalar[value=3.4e+38]() : f32[]\n%3 = add(%1, %2) : f32[4]\n"
+     "%4 = add(%3, %2) : f32[4]\n%5 = sub(%4, %4) : f32[4]\nreturn %5 as \"z\"\n",
+     NULL},
     /* another shape, another name, another number of outputs */
     {"%0 = input \"x\" : f32[4]\n%1 = relu(%0) : f32[4]\nreturn %1 as \"z\"\n",
      "%0 = input \"x\" : f32[4]\n%1 = relu(%0) : f32[4]\n"
