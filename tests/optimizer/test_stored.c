@@ -10,19 +10,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define INSTANCES 3
 #define ATTEMPTS  200
 
 /* Normal inputs only; sums of a few dozen products. */
 #define TOLERANCE 1e-3
-
-static const char *rules_path(void)
-{
-    const char *env = getenv("NOETHER_RULES");
-    return env && *env ? env : NOE_SOURCE_DIR "/build/rules.db";
-}
 
 typedef enum leaf_kind {
     LEAVES_AS_TYPED,
@@ -182,12 +175,13 @@ static int try_rule(const noe_usable_rule *u)
 
 START_TEST(test_stored_rules_apply_and_compute_the_same)
 {
+    const char *path = getenv("NOETHER_RULES");
     noe_rule_set rules = {0};
     noe_error err;
     int n_without = 0;
-    if (access(rules_path(), R_OK) != 0)
-        noe_skip("no rule database (NOETHER_RULES or build/rules.db)");
-    noe_assert_ok(noe_rule_set_load(&rules, rules_path(),
+    if (!path)
+        noe_skip("no rule database (NOETHER_RULES)");
+    noe_assert_ok(noe_rule_set_load(&rules, path,
                                     NOE_CLASSES_SAFE | 1U << NOE_CLASS_FINITE, &err),
                   err);
     for (int i = 0; i < rules.n; i++)
