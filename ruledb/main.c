@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * noether-rules: looks into a rule database. It only reads the database; `export`
- * writes a rule file. Exit codes: 0 done, 1 `check` found problems, else those of the
- * README.
+ * writes a rule file. Exit codes: 0 done, 1 `check` found problems or `derive` met a
+ * rule that is not derivable, else those of the README.
  */
 #include "ruledb/report.h"
 #include "core/base/file.h"
@@ -15,7 +15,7 @@
 
 static const char *format = "text";
 static int64_t level = -1;
-static int reduces;
+static int reduces, steps;
 static noe_report_options report = {.level = -1, .limit = 20};
 
 static const noe_option options[] = {
@@ -27,6 +27,8 @@ static const noe_option options[] = {
      "list: only rules whose sides differ in the number of operators", 1},
     {"level", 0, NOE_OPTION_INT, &level, -1, 1000, "<n>",
      "list: only rules of this level; -1 for all", 1},
+    {"steps", 0, NOE_OPTION_FLAG, &steps, 0, 0, NULL,
+     "derive: also every term of the derivations", 1},
     {"format", 0, NOE_OPTION_TEXT, &format, 0, 0, "<format>",
      "list, stats, refuted, pending: text, or tsv with whole ids", 1},
 };
@@ -46,14 +48,19 @@ static const noe_program program = {
         "                (N rows, default 20; 'all' for all)\n"
         "  check         is the file sound, are the texts what their ids say\n"
         "  export FILE   the rules in use as a rule file ('-': standard output)\n"
+        "  derive FILE   for each rule of the file: does it follow from the rules in "
+        "use\n"
+        "                by rewriting, with which (ID>@PLACE: left to right at the\n"
+        "                operand, ID<@PLACE: back), is it false, or is it unknown\n"
         "\n"
         "Examples:\n"
         "  noether-rules rules.db list --op conv --reduces\n"
         "  noether-rules rules.db show 3fa9\n"
         "  noether-rules rules.db pending all --format tsv\n"
         "\n"
-        "Exit codes: 0 done, 1 check found problems, 2 wrong usage, 3 bad input,\n"
-        "4 database or file error, 5 internal error.\n",
+        "Exit codes: 0 done, 1 check found problems or derive met a rule\n"
+        "that is refuted or unknown, 2 wrong usage, 3 bad input, 4 database or file\n"
+        "error, 5 internal error.\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .min_operands = 2,
@@ -130,6 +137,15 @@ static noe_status do_export(call *c, noe_error *err)
     return status;
 }
 
+static noe_status do_derive(call *c, noe_error *err)
+{
+    noe_derive_counts counts;
+    noe_status status =
+        noe_report_derive(c->db, c->argument, &report, &c->answer, &counts, err);
+    c->n_problems = counts.n_refuted + counts.n_unknown;
+    return status;
+}
+
 typedef enum wants { WANTS_NOTHING, WANTS_MAYBE, WANTS_ARGUMENT } wants;
 
 static const struct command {
@@ -140,7 +156,7 @@ static const struct command {
     {"list", WANTS_NOTHING, do_list},      {"show", WANTS_ARGUMENT, do_show},
     {"stats", WANTS_NOTHING, do_stats},    {"refuted", WANTS_MAYBE, do_refuted},
     {"pending", WANTS_MAYBE, do_pending},  {"check", WANTS_NOTHING, do_check},
-    {"export", WANTS_ARGUMENT, do_export},
+    {"export", WANTS_ARGUMENT, do_export}, {"derive", WANTS_ARGUMENT, do_derive},
 };
 
 static noe_status find_command(const char *name, const char *argument,
@@ -165,6 +181,7 @@ static noe_status find_command(const char *name, const char *argument,
 static noe_status check_options(noe_error *err)
 {
     report.reduces = reduces != 0;
+    report.wants_steps = steps != 0;
     report.level = level;
     report.is_tsv = strcmp(format, "tsv") == 0;
     if (!report.is_tsv && strcmp(format, "text") != 0)

@@ -21,6 +21,7 @@ typedef struct noe_report_options {
     int64_t limit;          /* refuted, pending: rows; negative: all */
     bool is_tsv;            /* a header and tab-separated rows with whole ids */
     bool use_colour;
+    bool wants_steps; /* derive: every term of a derivation */
 } noe_report_options;
 
 NOE_NODISCARD noe_status noe_report_list(noe_ruledb *db, const noe_report_options *o,
@@ -42,6 +43,14 @@ NOE_NODISCARD noe_status noe_report_check(noe_ruledb *db, noe_buf *out, int *n_p
 /* The rules in use as a rule file, ordered by level and text. */
 NOE_NODISCARD noe_status noe_report_export(noe_ruledb *db, noe_buf *out, int *n_rules,
                                            noe_error *err);
+
+/* A line a rule of the file: derivable from the rules in use, refuted, or unknown. */
+typedef struct noe_derive_counts {
+    int n_derivable, n_refuted, n_unknown;
+} noe_derive_counts;
+NOE_NODISCARD noe_status noe_report_derive(noe_ruledb *db, const char *path,
+                                           const noe_report_options *o, noe_buf *out,
+                                           noe_derive_counts *counts, noe_error *err);
 
 /* --- pieces, used by the above --- */
 
