@@ -554,6 +554,20 @@ static bool inverse_softmax(noe_search *s, uint16_t node, const noe_shape *want)
 
 /* Layout */
 
+/* Any permutation, or one that leaves leading axes alone: what rules speak of most. */
+static noe_value choose_perm(noe_search *s, int rank)
+{
+    noe_value perm = list_of(rank);
+    int kept = noe_search_chance(s, 2) && rank > 2 ? rank - 2 : 0;
+    for (int i = 0; i < rank; i++) {
+        int j =
+            i < kept ? i : kept + (int)noe_rng_below(s->rng, (uint64_t)(i - kept) + 1);
+        perm.list[i] = perm.list[j];
+        perm.list[j] = i;
+    }
+    return perm;
+}
+
 static bool inverse_transpose(noe_search *s, uint16_t node, const noe_shape *want)
 {
     uint16_t in = kid(s, node, 0);
@@ -564,12 +578,7 @@ static bool inverse_transpose(noe_search *s, uint16_t node, const noe_shape *wan
                : noe_search_has_param(s, node, NOE_PARAM_PERM, 0, &given)
                    ? given.n
                    : noe_search_rank(s, 0, MAX_SHAPE_RANK);
-    noe_value perm = list_of(rank);
-    for (int i = 0; i < rank; i++) {
-        int j = (int)noe_rng_below(s->rng, (uint64_t)i + 1);
-        perm.list[i] = perm.list[j];
-        perm.list[j] = i;
-    }
+    noe_value perm = choose_perm(s, rank);
     perm = noe_search_param(s, node, NOE_PARAM_PERM, 0, &perm);
     if (x)
         return true;
@@ -752,9 +761,10 @@ static bool inverse_pad(noe_search *s, uint16_t node, const noe_shape *want)
     }
     int rank = x ? x->rank : want->rank;
     noe_value pads = list_of(2 * rank);
+    bool spatial = rank > 2 && noe_search_chance(s, 2); /* images: nothing else */
     for (int i = 0; i < 2 * rank; i++) {
         int64_t most = !x ? (want->dim[i % rank] - 1) / 2 : 2;
-        if (noe_search_chance(s, 2))
+        if (!(spatial && i % rank < 2) && noe_search_chance(s, 2))
             pads.list[i] = pick(s, 0, most < 2 ? most : 2);
     }
     if (x && want->rank == rank) {

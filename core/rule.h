@@ -53,6 +53,8 @@ typedef enum noe_term_kind {
     NOE_TERM_SKIP,      /* skip(list, n): all but the first n */
     NOE_TERM_WITHOUT,   /* without(list, axes): what squeezing those axes leaves */
     NOE_TERM_WITH_ONES, /* with_ones(list, axes): 1 at those places of the result */
+    NOE_TERM_RANGE,     /* range(n): [0, 1, ..., n - 1] */
+    NOE_TERM_HAS,       /* has(list, i): whether i is in it, 0 or 1 */
     NOE_TERM_ADD,       /* numbers, or lists of equal length, elementwise */
     NOE_TERM_SUB,
     NOE_TERM_MUL,

@@ -117,6 +117,8 @@ static const struct {
     {"skip", NOE_TERM_SKIP, false, 2},
     {"without", NOE_TERM_WITHOUT, false, 2},
     {"with_ones", NOE_TERM_WITH_ONES, false, 2},
+    {"range", NOE_TERM_RANGE, false, 1},
+    {"has", NOE_TERM_HAS, false, 2},
 };
 
 static noe_status parse_function(parser *p, uint16_t *term)

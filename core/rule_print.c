@@ -62,6 +62,7 @@ static const char *const functions[] = {
     [NOE_TERM_MIN] = "min",         [NOE_TERM_MAX] = "max",
     [NOE_TERM_TAKE] = "take",       [NOE_TERM_SKIP] = "skip",
     [NOE_TERM_WITHOUT] = "without", [NOE_TERM_WITH_ONES] = "with_ones",
+    [NOE_TERM_RANGE] = "range",     [NOE_TERM_HAS] = "has",
     [NOE_TERM_NOT] = NULL,
 };
 

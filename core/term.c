@@ -121,6 +121,28 @@ static bool eval_repeat(const noe_value *v, const noe_value *times, noe_value *o
     return true;
 }
 
+static bool eval_range(const noe_value *n, noe_value *out)
+{
+    *out = noe_value_list(NOE_KIND_INTS, 0, NULL);
+    if (!number_of(n) || n->i < 0 || n->i > NOE_MAX_LIST)
+        return false;
+    while (out->n < n->i) {
+        out->list[out->n] = out->n;
+        out->n++;
+    }
+    return true;
+}
+
+static bool eval_has(const noe_value *list, const noe_value *v, noe_value *out)
+{
+    *out = from_int(0);
+    if (!list_of(list) || !number_of(v))
+        return false;
+    for (int i = 0; i < list->n; i++)
+        out->i |= list->list[i] == v->i;
+    return true;
+}
+
 static bool eval_fold(noe_term_kind kind, const noe_value *list, noe_value *out)
 {
     if (!list_of(list))
@@ -282,6 +304,8 @@ static bool eval_pair(const noe_term *t, const noe_value *x, const noe_value *y,
         return eval_axes(t->kind, x, y, out);
     case NOE_TERM_AT:
         return eval_at(x, y, out);
+    case NOE_TERM_HAS:
+        return eval_has(x, y, out);
     case NOE_TERM_EQ:
     case NOE_TERM_NE:
         *out = from_int(values_equal(x, y) == (t->kind == NOE_TERM_EQ));
@@ -308,6 +332,8 @@ bool noe_term_eval(const noe_rule *rule, uint16_t term, const noe_binding *b,
     case NOE_TERM_PROD:
     case NOE_TERM_SUM:
         return eval_fold(t->kind, &x, out);
+    case NOE_TERM_RANGE:
+        return eval_range(&x, out);
     case NOE_TERM_NOT:
         *out = from_int(!x.i);
         return number_of(&x);

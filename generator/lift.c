@@ -109,6 +109,8 @@ static uint64_t choice_key(const lifter *l, const noe_choice *c)
 /* Whether a choice is not refuted; every one is looked at once. */
 static bool is_good(lifter *l, const noe_choice *c, noe_look *look)
 {
+    if (!noe_forms_fit(&l->forms, c))
+        return false;
     uint64_t key = choice_key(l, c);
     for (int i = 0; i < l->n_memo; i++) {
         if (l->memo[i].key == key) {
@@ -152,6 +154,80 @@ static noe_form_kind chosen(const lifter *l, const noe_choice *c, int i)
     return l->forms.slots[i].forms[c->form[i]].kind;
 }
 
+/* Number of a slot's first form of that kind, of which that is asked, or -1. */
+static int find_asked(const noe_slot *s, noe_asked asked)
+{
+    for (int f = 0; f < s->n_forms; f++) {
+        if (s->forms[f].kind == NOE_FORM_VARIABLE && s->forms[f].asked == asked)
+            return f;
+    }
+    return -1;
+}
+
+static bool try_all_varied(lifter *l, const noe_choice *c, uint32_t slots)
+{
+    noe_look look;
+    if (!may_follow(l, c, &look) || (look.varied & slots) != slots)
+        return false;
+    take(l, c, &look);
+    return true;
+}
+
+/* Slot k takes form f and those that it speaks of become variables. */
+static bool set_with_others(const lifter *l, noe_choice *c, int k, int f)
+{
+    const noe_form *x = &l->forms.slots[k].forms[f];
+    const noe_slot *a = &l->forms.slots[x->other], *b = &l->forms.slots[x->other2];
+    noe_asked asked =
+        x->kind == NOE_FORM_SPATIAL ? NOE_ASKED_SPATIAL : NOE_ASKED_NOTHING;
+    int first = find_asked(a, NOE_ASKED_NOTHING), second = find_asked(b, asked);
+    if (first < 0 || second < 0)
+        return false;
+    c->form[k] = f;
+    c->form[x->other] = first;
+    c->form[x->other2] = second;
+    return true;
+}
+
+static bool is_dependent(const noe_form *f)
+{
+    return f->kind == NOE_FORM_PICK || f->kind == NOE_FORM_SPATIAL;
+}
+
+/* A slot becomes a term over two others, which become variables with it. */
+static bool try_dependent(lifter *l, int k)
+{
+    for (int f = 0; f < l->forms.slots[k].n_forms; f++) {
+        const noe_form *x = &l->forms.slots[k].forms[f];
+        noe_choice c = l->c;
+        if (is_dependent(x) && set_with_others(l, &c, k, f) &&
+            try_all_varied(l, &c, 1u << x->other | 1u << x->other2))
+            return true;
+    }
+    return false;
+}
+
+/* All slots that can be terms over others at once, then one after the other. */
+static void generalize_dependent(lifter *l)
+{
+    noe_choice c = l->c;
+    uint32_t varied = 0;
+    for (int k = 0; k < l->forms.n_slots; k++) {
+        for (int f = 0; f < l->forms.slots[k].n_forms; f++) {
+            const noe_form *x = &l->forms.slots[k].forms[f];
+            if (x->kind != NOE_FORM_PICK || (varied >> k & 1) ||
+                !set_with_others(l, &c, k, f))
+                continue;
+            varied |= 1u << x->other | 1u << x->other2;
+            break;
+        }
+    }
+    if (varied && try_all_varied(l, &c, varied))
+        return;
+    for (int k = 0; k < l->forms.n_slots; k++)
+        try_dependent(l, k);
+}
+
 /* A slot becomes a variable together with one that follows it at a distance. */
 static bool try_with_follower(lifter *l, int i)
 {
@@ -182,9 +258,6 @@ static bool rate_form(lifter *l, int i, int f, noe_choice *c, noe_look *look,
     const noe_slot *s = &l->forms.slots[i];
     *c = l->c;
     c->form[i] = f;
-    if (s->forms[f].kind == NOE_FORM_OFFSET &&
-        chosen(l, c, s->forms[f].other) != NOE_FORM_VARIABLE)
-        return false;
     if (!may_follow(l, c, look))
         return false;
     if (s->forms[f].kind == NOE_FORM_VARIABLE && !(look->varied >> i & 1))
@@ -200,7 +273,8 @@ static void generalize_slot(lifter *l, int i)
     int best = -1;
     noe_choice best_choice = l->c;
     noe_look best_look = l->look;
-    if (chosen(l, &l->c, i) == NOE_FORM_OFFSET)
+    if (chosen(l, &l->c, i) == NOE_FORM_OFFSET ||
+        is_dependent(&l->forms.slots[i].forms[l->c.form[i]]))
         return;
     for (int f = 0; f < l->forms.slots[i].n_forms; f++) {
         noe_choice c;
@@ -229,9 +303,21 @@ static bool is_bound(const noe_slot *s)
     return s->param == NOE_PARAM_START || s->param == NOE_PARAM_END;
 }
 
+static bool is_perm(const noe_slot *s)
+{
+    return s->param == NOE_PARAM_PERM;
+}
+
+/* What says how, not what: worth less than the axes. */
+static bool is_flag(const noe_slot *s)
+{
+    return s->param == NOE_PARAM_KEEPDIMS || s->param == NOE_PARAM_COUNT_INCLUDE_PAD;
+}
+
 static bool is_plain(const noe_slot *s)
 {
-    return !is_shape(s) && !is_bound(s) && !noe_slot_is_axis(s);
+    return !is_shape(s) && !is_bound(s) && !noe_slot_is_axis(s) && !is_perm(s) &&
+           !is_flag(s);
 }
 
 static void generalize_slots(lifter *l, slot_filter *filter)
@@ -267,8 +353,15 @@ static int count_ranks(const noe_look *look)
     return __builtin_popcount(look->ranks);
 }
 
-/* Drops all ranks, with the axes counted from the side that leaves more of them. */
-static void drop_ranks(lifter *l)
+static void say_ranks(const lifter *l, noe_choice *c, noe_rank_said said)
+{
+    for (int v = 0; v < l->forms.pair->n_vars; v++)
+        c->rank[v] = said;
+}
+
+/* Says so much of all ranks, with the axes counted from the side that leaves more of
+ * them. */
+static bool weaken_ranks(lifter *l, noe_rank_said said)
 {
     static const noe_form_kind kinds[] = {NOE_FORM_LITERAL, NOE_FORM_FROM_END};
     noe_choice best = l->c;
@@ -277,7 +370,7 @@ static void drop_ranks(lifter *l)
     for (int k = 0; k < 2; k++) {
         noe_choice c = l->c;
         noe_look look;
-        memset(c.has_rank, 0, sizeof c.has_rank);
+        say_ranks(l, &c, said);
         set_axes(l, &c, kinds[k]);
         if (!may_follow(l, &c, &look) ||
             (found && count_ranks(&look) <= count_ranks(&best_look)))
@@ -290,18 +383,32 @@ static void drop_ranks(lifter *l)
     }
     if (found)
         take(l, &best, &best_look);
+    return found;
 }
 
-/* A variable if it may have several values, else the end that leaves more ranks. */
+static void drop_ranks(lifter *l)
+{
+    if (!weaken_ranks(l, NOE_RANK_NOT_SAID))
+        weaken_ranks(l, NOE_RANK_AT_LEAST);
+}
+
+/* A variable of which as little as can be is asked, if it then has several values; else
+ * the end that leaves more ranks. */
 static void generalize_axis(lifter *l, int i)
 {
     const noe_slot *s = &l->forms.slots[i];
-    int f = noe_slot_find(s, NOE_FORM_VARIABLE), worth;
+    int f, worth;
     noe_choice c;
     noe_look look;
-    if (f >= 0 && rate_form(l, i, f, &c, &look, &worth)) {
-        take(l, &c, &look);
+    if (chosen(l, &l->c, i) == NOE_FORM_VARIABLE ||
+        chosen(l, &l->c, i) == NOE_FORM_PICK)
         return;
+    for (f = 0; f < s->n_forms; f++) {
+        if (s->forms[f].kind == NOE_FORM_VARIABLE &&
+            rate_form(l, i, f, &c, &look, &worth)) {
+            take(l, &c, &look);
+            return;
+        }
     }
     bool from_end = chosen(l, &l->c, i) == NOE_FORM_FROM_END;
     f = noe_slot_find(s, from_end ? NOE_FORM_LITERAL : NOE_FORM_FROM_END);
@@ -313,7 +420,7 @@ static void generalize_axis(lifter *l, int i)
 static void generalize_axes(lifter *l)
 {
     for (int i = 0; i < l->forms.n_slots; i++) {
-        if (noe_slot_is_axis(&l->forms.slots[i]))
+        if (noe_slot_is_axis(&l->forms.slots[i]) || is_perm(&l->forms.slots[i]))
             generalize_axis(l, i);
     }
 }
@@ -335,9 +442,11 @@ static void drop_single_ranks(lifter *l)
 {
     for (int v = 0; v < l->forms.pair->n_vars; v++) {
         noe_choice c = l->c;
-        c.has_rank[v] = false;
-        if (l->c.has_rank[v])
-            try_choice(l, &c);
+        noe_rank_said said = l->c.rank[v];
+        for (c.rank[v] = NOE_RANK_NOT_SAID; c.rank[v] < said; c.rank[v]++) {
+            if (try_choice(l, &c))
+                break;
+        }
     }
 }
 
@@ -404,10 +513,10 @@ static void weaken_spreads(lifter *l, bool plain)
 
 /* Variants */
 
-static void choose_conditions(const lifter *l, noe_choice *c, bool ranks)
+static void choose_conditions(const lifter *l, noe_choice *c, noe_rank_said ranks)
 {
+    say_ranks(l, c, ranks);
     for (int v = 0; v < l->forms.pair->n_vars; v++) {
-        c->has_rank[v] = ranks;
         c->has_twin[v] = noe_forms_twin(&l->forms, v) >= 0;
         c->head[v] = v;
         c->spread[v] = noe_forms_can_spread(&l->forms, c, v, NOE_SPREAD_ONES)
@@ -490,7 +599,7 @@ static void lift_plainly(lifter *l, const noe_choice *general, noe_form_kind axe
     noe_choice c = *general;
     noe_look look;
     set_axes(l, &c, axes);
-    choose_conditions(l, &c, false);
+    choose_conditions(l, &c, NOE_RANK_NOT_SAID);
     l->look.n_found = MIN_FOUND;
     if (!may_follow(l, &c, &look))
         return;
@@ -508,7 +617,9 @@ static void generalize(lifter *l)
     generalize_slots(l, is_plain);
     generalize_slots(l, is_shape);
     drop_ranks(l);
+    generalize_dependent(l);
     generalize_axes(l);
+    generalize_slots(l, is_flag);
     generalize_slots(l, is_bound);
     drop_single_ranks(l);
     drop_twins(l);
@@ -522,7 +633,7 @@ static void lift(lifter *l)
     noe_choice literal = {0}, general;
     noe_look look;
     choose_literals(l, &literal);
-    choose_conditions(l, &literal, true);
+    choose_conditions(l, &literal, NOE_RANK_EXACTLY);
     if (!is_good(l, &literal, &look))
         return;
     take(l, &literal, &look);

@@ -3,10 +3,11 @@
  * Slots, their forms, conditions, and the text of a variant.
  *
  * Every concrete parameter value is a slot; uses of the same value for the same
- * parameter share one. A slot has forms, general ones first: a parameter variable, a
- * term over shapes of variables, an axis counted from the end, the literal value.
- * Conditions are of four kinds, each for a variable: its rank, that it has another
- * variable's shape, and where it is 1.
+ * parameter share one. A slot has forms, general ones first: a parameter variable, of
+ * which something may be asked; a term over shapes of variables or over other parameter
+ * variables; an axis counted from the end; the literal value. Conditions on tensor
+ * variables are of three kinds: the rank, that it has another variable's shape, and
+ * where it is 1.
  *
  * Dimensions of a space are mostly different, so that few terms explain a number; where
  * several do, instances tell them apart (generator/check.c).
@@ -24,6 +25,12 @@ static bool is_bound(noe_param p)
 static bool is_axis(noe_param p)
 {
     return p == NOE_PARAM_AXIS || p == NOE_PARAM_AXES;
+}
+
+/* Axes or a permutation of them. */
+static bool is_axes_like(noe_param p)
+{
+    return is_axis(p) || p == NOE_PARAM_PERM;
 }
 
 bool noe_slot_is_axis(const noe_slot *s)
@@ -66,7 +73,7 @@ static int add_slot(noe_forms *l, const noe_pair_node *node, int k, int axis_slo
     noe_slot s = {.param = param, .value = node->params.v[k], .axis_slot = -1};
     s.is_patterned = param == NOE_PARAM_SHAPE && node->n_in == 0 &&
                      node->op != NOE_OP_ZEROS && node->op != NOE_OP_ONES;
-    if (is_axis(param))
+    if (is_axes_like(param))
         s.rank = l->pair->nodes[node->in[0]].shape.rank;
     if (is_bound(param))
         s.axis_slot = axis_slot;
@@ -188,6 +195,20 @@ static void add_group_forms(const noe_forms *l, noe_slot *s)
         add_dims(l, s, channels, true);
 }
 
+/* The leading axes of a variable, at least two of them if not all, then other sizes. */
+static void add_lead_forms(const noe_forms *l, noe_slot *s)
+{
+    for (int v = 0; v < l->pair->n_vars; v++) {
+        const noe_shape *x = &l->pair->vars[v].shape;
+        int n = 0;
+        while (n < x->rank && n < s->value.n && x->dim[n] == s->value.list[n])
+            n++;
+        if (n == x->rank ? n > 0 && n < s->value.n : n >= 2)
+            add_form(s,
+                     (noe_form){.kind = NOE_FORM_LEAD, .var = v, .axis = x->rank - n});
+    }
+}
+
 /* Whether some size of a shape is a dimension of a variable. */
 static bool is_explained(const noe_forms *l, const noe_slot *s)
 {
@@ -239,6 +260,7 @@ static void add_shape_forms(const noe_forms *l, noe_slot *s)
                                                                  : NOE_FORM_WITH_ONES,
                                    .var = v});
     }
+    add_lead_forms(l, s);
     if (!is_explained(l, s))
         return;
     /* Matrices may have axes in front, images behind. */
@@ -253,6 +275,82 @@ static void add_offset_forms(const noe_forms *l, noe_slot *s)
         const noe_slot *o = &l->slots[i];
         if (o != s && o->param == s->param && o->value.n == s->value.n)
             add_form(s, (noe_form){.kind = NOE_FORM_OFFSET, .other = i});
+    }
+}
+
+/* conv(pad(x), w) and conv(x, pad(w)): what is padded outside is padded inside, or is
+ * padded less. */
+static bool is_spatial_sum(const noe_value *sum, const noe_value *a,
+                           const noe_value *pads, int sign)
+{
+    int spatial = sum->n / 2, rank = pads->n / 2;
+    if (a->n != sum->n || rank != spatial + 2)
+        return false;
+    for (int i = 0; i < spatial; i++) {
+        if (sum->list[i] != a->list[i] + sign * pads->list[2 + i] ||
+            sum->list[spatial + i] !=
+                a->list[spatial + i] + sign * pads->list[rank + 2 + i])
+            return false;
+    }
+    return true;
+}
+
+static int variable_of_rank(const noe_pair *pair, int rank)
+{
+    for (int v = 0; v < pair->n_vars; v++) {
+        if (pair->vars[v].shape.rank == rank)
+            return v;
+    }
+    return -1;
+}
+
+/* Pads of a window; other's variable and whatever a pad operator says. */
+static void add_spatial_forms(const noe_forms *l, noe_slot *s)
+{
+    for (int i = 0; i < l->n_slots * l->n_slots; i++) {
+        int other = i / l->n_slots, pad = i % l->n_slots;
+        const noe_slot *o = &l->slots[other], *p = &l->slots[pad];
+        int var = variable_of_rank(l->pair, p->value.n / 2);
+        if (o->param != NOE_PARAM_PADS || p->param != NOE_PARAM_PADS || o == s ||
+            p == s || o == p || var < 0)
+            continue;
+        for (int sign = 1; sign >= -1; sign -= 2) {
+            if (is_spatial_sum(&s->value, &o->value, &p->value, sign))
+                add_form(s, (noe_form){.kind = NOE_FORM_SPATIAL,
+                                       .var = var,
+                                       .other = other,
+                                       .other2 = pad,
+                                       .sign = sign});
+        }
+    }
+}
+
+/* What a slot that names axes or a permutation is through a permutation. */
+static bool is_picked(const noe_slot *s, const noe_slot *perm, const noe_slot *at)
+{
+    if (s->param != at->param || s->value.n != at->value.n || s->rank != at->rank ||
+        perm->value.n != s->rank)
+        return false;
+    if (s->param == NOE_PARAM_AXIS)
+        return s->value.i == perm->value.list[at->value.i];
+    unsigned have = 0, want = 0;
+    for (int i = 0; i < s->value.n; i++) {
+        int64_t picked = perm->value.list[at->value.list[i]];
+        if (s->param == NOE_PARAM_PERM && s->value.list[i] != picked)
+            return false;
+        have |= 1u << picked;
+        want |= 1u << s->value.list[i];
+    }
+    return have == want;
+}
+
+static void add_pick_forms(const noe_forms *l, noe_slot *s)
+{
+    for (int i = 0; i < l->n_slots * l->n_slots; i++) {
+        int perm = i / l->n_slots, at = i % l->n_slots;
+        const noe_slot *p = &l->slots[perm], *a = &l->slots[at];
+        if (p->param == NOE_PARAM_PERM && p != s && a != s && is_picked(s, p, a))
+            add_form(s, (noe_form){.kind = NOE_FORM_PICK, .other = perm, .other2 = at});
     }
 }
 
@@ -283,8 +381,77 @@ static bool may_be_variable(const noe_forms *l, const noe_slot *s)
  * of ones and zeros are another matter: there the others are as good. */
 static bool is_worth_a_variable(const noe_slot *s)
 {
-    return s->n_uses[0] + s->n_uses[1] > 1 || is_axis(s->param) ||
+    return s->n_uses[0] + s->n_uses[1] > 1 || is_axes_like(s->param) ||
            s->param == NOE_PARAM_SHAPE;
+}
+
+static void add_asked(noe_slot *s, noe_asked asked, int axis, int var, int other)
+{
+    add_form(s, (noe_form){.kind = NOE_FORM_VARIABLE,
+                           .asked = asked,
+                           .axis = axis,
+                           .var = var,
+                           .other = other});
+}
+
+/* The least and the greatest axis of a slot. */
+static void axis_bounds(const noe_slot *s, int64_t *least, int64_t *most)
+{
+    *least = *most = s->param == NOE_PARAM_AXIS ? s->value.i : s->value.list[0];
+    for (int i = 1; i < s->value.n; i++) {
+        *least = s->value.list[i] < *least ? s->value.list[i] : *least;
+        *most = s->value.list[i] > *most ? s->value.list[i] : *most;
+    }
+}
+
+/* A variable for axes, of which ever more is asked. */
+static void add_axis_variables(const noe_forms *l, noe_slot *s)
+{
+    int64_t least, most, its_least, its_most;
+    int var = variable_of_rank(l->pair, s->rank);
+    axis_bounds(s, &least, &most);
+    for (int i = 0; i < l->n_slots; i++) {
+        const noe_slot *o = &l->slots[i];
+        if (o == s || !is_axis(o->param) || o->rank != s->rank || var < 0 ||
+            (o->param == NOE_PARAM_AXES && s->param == NOE_PARAM_AXES))
+            continue;
+        axis_bounds(o, &its_least, &its_most);
+        if (its_least > most || its_most < least)
+            add_asked(s, NOE_ASKED_OTHER, 0, var, i);
+    }
+    for (int k = 1; k <= 2; k++) {
+        if (least >= k)
+            add_asked(s, NOE_ASKED_FROM, k, 0, 0);
+        if (most < s->rank - k && var >= 0)
+            add_asked(s, NOE_ASKED_BEFORE, k, var, 0);
+    }
+    if (s->param == NOE_PARAM_AXES && s->value.n == 1)
+        add_asked(s, NOE_ASKED_SINGLE, 0, 0, 0);
+}
+
+static void add_perm_variables(noe_slot *s)
+{
+    bool in_order = true;
+    for (int i = 0; i < s->value.n; i++)
+        in_order = in_order && s->value.list[i] == i;
+    if (in_order)
+        add_asked(s, NOE_ASKED_ORDER, 0, 0, 0);
+    for (int k = 1; k <= 2 && k <= s->value.n; k++) {
+        add_asked(s, NOE_ASKED_TAIL, k, 0, 0);
+        add_asked(s, NOE_ASKED_HEAD, k, 0, 0);
+    }
+}
+
+/* Variables of which something is asked. */
+static void add_variables(const noe_forms *l, noe_slot *s)
+{
+    if (is_axis(s->param))
+        add_axis_variables(l, s);
+    if (s->param == NOE_PARAM_PERM)
+        add_perm_variables(s);
+    int var = variable_of_rank(l->pair, s->value.n / 2);
+    if (s->param == NOE_PARAM_PADS && s->value.n > 4 && var >= 0)
+        add_asked(s, NOE_ASKED_SPATIAL, 0, var, 0);
 }
 
 static void collect_forms(noe_forms *l)
@@ -299,14 +466,20 @@ static void collect_forms(noe_forms *l)
             add_form(s, (noe_form){.kind = NOE_FORM_LITERAL});
         if (is_worth_a_variable(s) && may_be_variable(l, s))
             add_form(s, (noe_form){.kind = NOE_FORM_VARIABLE});
+        if (may_be_variable(l, s))
+            add_variables(l, s);
+        if (is_axes_like(s->param))
+            add_pick_forms(l, s);
         if (is_bound(s->param))
             add_bound_forms(l, s);
         if (s->param == NOE_PARAM_GROUP)
             add_group_forms(l, s);
         if (s->param == NOE_PARAM_SHAPE && !s->is_patterned)
             add_shape_forms(l, s);
-        if (s->param == NOE_PARAM_PADS)
+        if (s->param == NOE_PARAM_PADS) {
+            add_spatial_forms(l, s);
             add_offset_forms(l, s);
+        }
         if (is_axis(s->param))
             add_form(s, (noe_form){.kind = NOE_FORM_FROM_END});
         if (!is_worth_a_variable(s) && may_be_variable(l, s))
@@ -314,190 +487,6 @@ static void collect_forms(noe_forms *l)
         if (is_worth_a_variable(s) || noe_slot_is_useless(s))
             add_form(s, (noe_form){.kind = NOE_FORM_LITERAL});
     }
-}
-
-/* Text */
-
-/* A choice being printed. */
-typedef struct view {
-    const noe_pair *pair;
-    const noe_slot *slots;
-    int n_slots;
-    const int (*slot_of)[NOE_MAX_PARAMS];
-    const noe_choice *c;
-} view;
-
-static char var_letter(int var)
-{
-    return noe_var_letter(var);
-}
-
-static noe_form_kind chosen(const view *l, int s)
-{
-    return l->slots[s].forms[l->c->form[s]].kind;
-}
-
-/* Axis `axis` of a variable, in the manner of axis slot s (-1: literally). */
-static void print_axis(noe_buf *b, const view *l, int s, int var, int64_t axis)
-{
-    if (s >= 0 && chosen(l, s) == NOE_FORM_VARIABLE && l->slots[s].value.i == axis)
-        noe_buf_printf(b, "$p%d", s);
-    else if (s >= 0 && chosen(l, s) == NOE_FORM_FROM_END)
-        noe_buf_printf(b, "%lld", (long long)axis - l->pair->vars[var].shape.rank);
-    else
-        noe_buf_printf(b, "%lld", (long long)axis);
-}
-
-static void print_dim(noe_buf *b, const view *l, int s, int var, int64_t axis)
-{
-    noe_buf_printf(b, "dim(?%c, ", var_letter(var));
-    print_axis(b, l, s, var, axis);
-    noe_buf_puts(b, ")");
-}
-
-/* A list entry of a shape as a dimension of the first variable that has it. */
-static void print_entry(noe_buf *b, const view *l, int64_t n, bool from_end)
-{
-    const noe_pair *pair = l->pair;
-    for (int v = 0; v < pair->n_vars && n != 1; v++) {
-        const noe_shape *x = &pair->vars[v].shape;
-        for (int i = 0; i < x->rank; i++) {
-            if (x->dim[i] != n)
-                continue;
-            noe_buf_printf(b, "dim(?%c, %d)", var_letter(v),
-                           from_end ? i - x->rank : i);
-            return;
-        }
-    }
-    noe_buf_printf(b, "%lld", (long long)n);
-}
-
-static void print_list(noe_buf *b, const view *l, const noe_slot *s, bool from_end)
-{
-    noe_buf_puts(b, "[");
-    for (int i = 0; i < s->value.n; i++) {
-        noe_buf_puts(b, i ? ", " : "");
-        print_entry(b, l, s->value.list[i], from_end);
-    }
-    noe_buf_puts(b, "]");
-}
-
-static void print_offset(noe_buf *b, const view *l, const noe_slot *s, int other)
-{
-    noe_value difference = s->value;
-    for (int i = 0; i < s->value.n; i++)
-        difference.list[i] -= l->slots[other].value.list[i];
-    noe_buf_printf(b, "$p%d + ", other);
-    noe_value_print(b, &difference);
-}
-
-static void print_from_end(noe_buf *b, const noe_slot *s)
-{
-    noe_value v = s->value;
-    v.i -= s->rank;
-    for (int i = 0; i < v.n; i++)
-        v.list[i] -= s->rank;
-    noe_value_print(b, &v);
-}
-
-static void print_slot(noe_buf *b, const view *l, int i)
-{
-    const noe_slot *s = &l->slots[i];
-    const noe_form *f = &s->forms[l->c->form[i]];
-    switch (f->kind) {
-    case NOE_FORM_VARIABLE:
-        noe_buf_printf(b, "$p%d", i);
-        break;
-    case NOE_FORM_OFFSET:
-        print_offset(b, l, s, f->other);
-        break;
-    case NOE_FORM_DIM:
-        print_dim(b, l, s->axis_slot, f->var, f->axis);
-        break;
-    case NOE_FORM_SUM:
-        print_dim(b, l, s->axis_slot, f->var, f->axis);
-        noe_buf_puts(b, " + ");
-        print_dim(b, l, s->axis_slot, f->var2, f->axis2);
-        break;
-    case NOE_FORM_HEAD:
-        noe_buf_printf(b, "[dim(?%c, %d)] ++ rep(1, rank(?%c) - %d)",
-                       var_letter(f->var), f->axis, var_letter(f->var2),
-                       l->pair->vars[f->var2].shape.rank + 1 - s->value.n);
-        break;
-    case NOE_FORM_SHAPE:
-        noe_buf_printf(b, "shape(?%c)", var_letter(f->var));
-        break;
-    case NOE_FORM_WITH_ONES:
-        noe_buf_printf(b, "shape(?%c) ++ [1", var_letter(f->var));
-        for (int k = l->pair->vars[f->var].shape.rank + 1; k < s->value.n; k++)
-            noe_buf_puts(b, ", 1");
-        noe_buf_puts(b, "]");
-        break;
-    case NOE_FORM_DIMS:
-    case NOE_FORM_DIMS_END:
-        print_list(b, l, s, f->kind == NOE_FORM_DIMS_END);
-        break;
-    case NOE_FORM_FROM_END:
-        print_from_end(b, s);
-        break;
-    case NOE_FORM_LITERAL:
-        noe_value_print(b, &s->value);
-        break;
-    }
-}
-
-static bool has_heavy(const noe_pair *pair, int i)
-{
-    const noe_pair_node *n = &pair->nodes[i];
-    if (n->is_var)
-        return false;
-    if (noe_op_has(n->op, NOE_TRAIT_HEAVY))
-        return true;
-    for (int k = 0; k < n->n_in; k++) {
-        if (has_heavy(pair, n->in[k]))
-            return true;
-    }
-    return false;
-}
-
-/* Either order says the same; the one with the heavy operand first is the usual one. */
-static bool is_better_swapped(const noe_pair *pair, const noe_pair_node *node)
-{
-    return node->n_in == 2 && noe_op_has(node->op, NOE_TRAIT_COMMUTATIVE) &&
-           !has_heavy(pair, node->in[0]) && has_heavy(pair, node->in[1]);
-}
-
-/* Depth is bounded by NOE_PAIR_MAX_NODES. */
-static void print_term(noe_buf *b, const view *l, int i)
-{
-    const noe_pair_node *node = &l->pair->nodes[i];
-    if (node->is_var) {
-        noe_buf_printf(b, "?%c", var_letter(node->var));
-        return;
-    }
-    const noe_op_info *info = noe_op_get(node->op);
-    noe_buf_puts(b, info->name);
-    for (int k = 0; k < info->n_params; k++) {
-        noe_buf_printf(b, "%s%s=", k ? ", " : "[", noe_param_name(info->params[k]));
-        print_slot(b, l, l->slot_of[i][k]);
-    }
-    noe_buf_puts(b, info->n_params ? "](" : "(");
-    bool swap = is_better_swapped(l->pair, node);
-    for (int k = 0; k < node->n_in; k++) {
-        noe_buf_puts(b, k ? ", " : "");
-        print_term(b, l, node->in[swap ? 1 - k : k]);
-    }
-    noe_buf_puts(b, ")");
-}
-
-static void print_roots(noe_buf *b, const view *l, const int *roots)
-{
-    noe_buf_puts(b, l->pair->n_roots > 1 ? "{ " : "");
-    for (int i = 0; i < l->pair->n_roots; i++) {
-        noe_buf_puts(b, i ? ", " : "");
-        print_term(b, l, roots[i]);
-    }
-    noe_buf_puts(b, l->pair->n_roots > 1 ? " }" : "");
 }
 
 /* Conditions */
@@ -510,7 +499,7 @@ static int count_ones(const noe_shape *s)
     return n;
 }
 
-static int largest_variable(const noe_pair *pair)
+int noe_forms_largest(const noe_pair *pair)
 {
     int best = 0;
     for (int v = 1; v < pair->n_vars; v++) {
@@ -530,12 +519,10 @@ int noe_forms_twin(const noe_forms *f, int var)
     return -1;
 }
 
-/* Slot of an axis variable for this axis at this rank, or -1. */
-static int axis_variable(const noe_slot *slots, int n_slots, const noe_choice *c,
-                         int rank, int axis)
+int noe_forms_axis_variable(const noe_forms *f, const noe_choice *c, int rank, int axis)
 {
-    for (int i = 0; i < n_slots; i++) {
-        const noe_slot *s = &slots[i];
+    for (int i = 0; i < f->n_slots; i++) {
+        const noe_slot *s = &f->slots[i];
         if (s->rank != rank || s->forms[c->form[i]].kind != NOE_FORM_VARIABLE)
             continue;
         if ((s->param == NOE_PARAM_AXIS && s->value.i == axis) ||
@@ -555,7 +542,7 @@ bool noe_forms_can_spread(const noe_forms *f, const noe_choice *c, int var,
         return true;
     case NOE_SPREAD_AXIS:
         for (int i = 0; i < rank; i++) {
-            if (x->dim[i] == 1 && axis_variable(f->slots, f->n_slots, c, rank, i) >= 0)
+            if (x->dim[i] == 1 && noe_forms_axis_variable(f, c, rank, i) >= 0)
                 return true;
         }
         return false;
@@ -573,111 +560,20 @@ bool noe_forms_can_spread(const noe_forms *f, const noe_choice *c, int var,
     return false;
 }
 
-static void print_and(noe_buf *b)
+bool noe_forms_fit(const noe_forms *f, const noe_choice *c)
 {
-    if (b->len)
-        noe_buf_puts(b, " && ");
-}
-
-static void print_axis_condition(noe_buf *b, const view *l, int v)
-{
-    const noe_shape *x = &l->pair->vars[v].shape;
-    int big = largest_variable(l->pair);
-    for (int i = 0; i < x->rank; i++) {
-        int s = axis_variable(l->slots, l->n_slots, l->c, x->rank, i);
-        if (x->dim[i] != 1 || s < 0)
-            continue;
-        print_and(b);
-        if (big != v)
-            noe_buf_printf(b, "rank(?%c) == rank(?%c) && ", var_letter(v),
-                           var_letter(big));
-        if (l->slots[s].param == NOE_PARAM_AXIS)
-            noe_buf_printf(b, "dim(?%c, $p%d) == 1", var_letter(v), s);
-        else
-            noe_buf_printf(b, "len($p%d) == 1 && dim(?%c, at($p%d, 0)) == 1", s,
-                           var_letter(v), s);
+    for (int i = 0; i < f->n_slots; i++) {
+        const noe_form *x = &f->slots[i].forms[c->form[i]];
+        bool needs = x->kind == NOE_FORM_OFFSET || x->kind == NOE_FORM_SPATIAL ||
+                     x->kind == NOE_FORM_PICK;
+        if (needs &&
+            f->slots[x->other].forms[c->form[x->other]].kind != NOE_FORM_VARIABLE)
+            return false;
+        if ((x->kind == NOE_FORM_SPATIAL || x->kind == NOE_FORM_PICK) &&
+            f->slots[x->other2].forms[c->form[x->other2]].kind != NOE_FORM_VARIABLE)
+            return false;
     }
-}
-
-static void print_ones_condition(noe_buf *b, const view *l, int v)
-{
-    const noe_shape *x = &l->pair->vars[v].shape;
-    if (x->rank == 0) {
-        print_and(b);
-        noe_buf_printf(b, "rank(?%c) == 0", var_letter(v));
-    }
-    for (int i = 0; i < x->rank; i++) {
-        if (x->dim[i] != 1)
-            continue;
-        print_and(b);
-        noe_buf_printf(b, "dim(?%c, %d) == 1", var_letter(v), i - x->rank);
-    }
-}
-
-static void print_spread(noe_buf *b, const view *l, int v)
-{
-    char c = var_letter(v);
-    int big = largest_variable(l->pair);
-    switch (l->c->spread[v]) {
-    case NOE_SPREAD_AXIS:
-        print_axis_condition(b, l, v);
-        break;
-    case NOE_SPREAD_SCALAR:
-        print_and(b);
-        noe_buf_printf(b, "prod(shape(?%c)) == 1", c);
-        break;
-    case NOE_SPREAD_ROW:
-        print_and(b);
-        noe_buf_printf(b, "prod(shape(?%c)) == dim(?%c, -1)", c, c);
-        break;
-    case NOE_SPREAD_HEAD:
-        print_and(b);
-        noe_buf_printf(b, "shape(?%c) == [dim(?%c, 0)] ++ rep(1, rank(?%c) - %d)", c,
-                       var_letter(l->c->head[v]), var_letter(big),
-                       l->pair->vars[big].shape.rank - l->pair->vars[v].shape.rank + 1);
-        break;
-    case NOE_SPREAD_ONES:
-        print_ones_condition(b, l, v);
-        break;
-    case NOE_SPREAD_ANY:
-    case NOE_SPREAD_COUNT:
-        break;
-    }
-}
-
-static void print_where(noe_buf *b, const noe_forms *f, const view *l)
-{
-    for (int v = 0; v < f->pair->n_vars; v++) {
-        print_spread(b, l, v);
-        /* Said by the spread already. */
-        bool is_scalar =
-            f->pair->vars[v].shape.rank == 0 && l->c->spread[v] == NOE_SPREAD_ONES;
-        if (l->c->has_rank[v] && !is_scalar) {
-            print_and(b);
-            noe_buf_printf(b, "rank(?%c) == %d", var_letter(v),
-                           f->pair->vars[v].shape.rank);
-        }
-    }
-    for (int v = 0; v < f->pair->n_vars; v++) {
-        int twin = noe_forms_twin(f, v);
-        if (twin < 0 || !l->c->has_twin[v])
-            continue;
-        print_and(b);
-        noe_buf_printf(b, "shape(?%c) == shape(?%c)", var_letter(twin), var_letter(v));
-    }
-}
-
-void noe_variant_print(noe_buf *b, const noe_forms *f, const noe_choice *c)
-{
-    view l = {f->pair, f->slots, f->n_slots, f->slot_of, c};
-    noe_buf where = {0};
-    print_roots(b, &l, f->pair->lhs);
-    noe_buf_puts(b, " => ");
-    print_roots(b, &l, f->pair->rhs);
-    print_where(&where, f, &l);
-    if (where.len)
-        noe_buf_printf(b, " where %s", noe_buf_text(&where));
-    noe_buf_clear(&where);
+    return true;
 }
 
 void noe_forms_collect(noe_forms *f, const noe_pair *pair, int costly)

@@ -10,25 +10,43 @@
 #include "generator/pair.h"
 
 #define NOE_LIFT_MAX_SLOTS 16
-#define NOE_LIFT_MAX_FORMS 16
+#define NOE_LIFT_MAX_FORMS 32
 
 typedef enum noe_form_kind {
-    NOE_FORM_VARIABLE,
-    NOE_FORM_OFFSET,    /* variable of slot `other`, plus the literal difference */
-    NOE_FORM_DIM,       /* dim(var, axis) */
-    NOE_FORM_SUM,       /* dim(var, axis) + dim(var2, axis2) */
-    NOE_FORM_HEAD,      /* [dim(var, axis)] and ones, as many as var has other axes */
-    NOE_FORM_SHAPE,     /* shape(var) */
+    NOE_FORM_VARIABLE, /* of which something may be asked */
+    NOE_FORM_OFFSET,   /* variable of slot `other`, plus the literal difference */
+    NOE_FORM_SPATIAL,  /* variable of slot `other`, plus or minus (`sign`) what slot
+                          `other2` pads spatial axes with */
+    NOE_FORM_PICK,  /* at(variable of slot `other`, a permutation; that of `other2`) */
+    NOE_FORM_DIM,   /* dim(var, axis) */
+    NOE_FORM_SUM,   /* dim(var, axis) + dim(var2, axis2) */
+    NOE_FORM_HEAD,  /* [dim(var, axis)] and ones, as many as var has other axes */
+    NOE_FORM_SHAPE, /* shape(var) */
     NOE_FORM_WITH_ONES, /* shape(var) and ones behind it */
     NOE_FORM_DIMS,      /* list of dims, literals where none fits */
     NOE_FORM_DIMS_END,  /* the same, axes counted from the end */
+    NOE_FORM_LEAD,      /* the leading axes of var, all but `axis` of them, and dims */
     NOE_FORM_FROM_END,  /* axis or axes from the end */
     NOE_FORM_LITERAL,
 } noe_form_kind;
 
+/* What is asked of a variable that stands for axes, a permutation, or pads. */
+typedef enum noe_asked {
+    NOE_ASKED_NOTHING,
+    NOE_ASKED_OTHER,   /* none of it is what slot `other` is */
+    NOE_ASKED_FROM,    /* all axes from `axis` on */
+    NOE_ASKED_BEFORE,  /* all axes before the last `axis` ones of var */
+    NOE_ASKED_SINGLE,  /* one axis */
+    NOE_ASKED_TAIL,    /* the last `axis` places as in the pair, counted from the end */
+    NOE_ASKED_HEAD,    /* the first `axis` places as in the pair */
+    NOE_ASKED_ORDER,   /* the permutation that moves nothing */
+    NOE_ASKED_SPATIAL, /* pads: none on the first two axes; as many axes as var has */
+} noe_asked;
+
 typedef struct noe_form {
     noe_form_kind kind;
-    int var, axis, var2, axis2, other;
+    noe_asked asked; /* of a variable */
+    int var, axis, var2, axis2, other, other2, sign;
 } noe_form;
 
 typedef struct noe_slot {
@@ -62,9 +80,16 @@ typedef enum noe_spread {
     NOE_SPREAD_COUNT
 } noe_spread;
 
+/* What is said of a variable's rank, weak ones first. */
+typedef enum noe_rank_said {
+    NOE_RANK_NOT_SAID,
+    NOE_RANK_AT_LEAST, /* what the pair has */
+    NOE_RANK_EXACTLY,
+} noe_rank_said;
+
 typedef struct noe_choice {
     int form[NOE_LIFT_MAX_SLOTS];
-    bool has_rank[NOE_PAIR_MAX_VARS];
+    noe_rank_said rank[NOE_PAIR_MAX_VARS];
     bool has_twin[NOE_PAIR_MAX_VARS]; /* same shape as the earlier variable's */
     noe_spread spread[NOE_PAIR_MAX_VARS];
     int head[NOE_PAIR_MAX_VARS]; /* SPREAD_HEAD: whose first axis */
@@ -76,6 +101,8 @@ bool noe_slot_is_axis(const noe_slot *s);
 bool noe_slot_is_useless(const noe_slot *s);
 /* Number of the first form of a kind, or -1. */
 int noe_slot_find(const noe_slot *s, noe_form_kind kind);
+/* Forms that speak of other slots' variables do so only where these are variables. */
+bool noe_forms_fit(const noe_forms *f, const noe_choice *c);
 
 /* The earlier variable of the same shape, or -1. */
 int noe_forms_twin(const noe_forms *f, int var);
@@ -83,8 +110,14 @@ int noe_forms_twin(const noe_forms *f, int var);
 bool noe_forms_can_spread(const noe_forms *f, const noe_choice *c, int var,
                           noe_spread spread);
 
+/* Slot of an axis variable for this axis at this rank, or -1. */
+int noe_forms_axis_variable(const noe_forms *f, const noe_choice *c, int rank,
+                            int axis);
+int noe_forms_largest(
+    const noe_pair *pair); /* the variable of most axes, fewest ones */
+
 char noe_var_letter(int var);
-/* Rule text: variables by letter, parameter variables "$p<slot>". */
+/* lift_text.c. Rule text: variables by letter, parameter variables "$p<slot>". */
 void noe_variant_print(noe_buf *b, const noe_forms *f, const noe_choice *c);
 
 #endif

@@ -314,6 +314,7 @@ static bool apply_function(noe_function f, const noe_value *x, const noe_value *
         [NOE_FN_REP] = NOE_TERM_REP,         [NOE_FN_PROD] = NOE_TERM_PROD,
         [NOE_FN_TAKE] = NOE_TERM_TAKE,       [NOE_FN_SKIP] = NOE_TERM_SKIP,
         [NOE_FN_WITHOUT] = NOE_TERM_WITHOUT, [NOE_FN_WITH_ONES] = NOE_TERM_WITH_ONES,
+        [NOE_FN_RANGE] = NOE_TERM_RANGE,     [NOE_FN_HAS] = NOE_TERM_HAS,
         [NOE_FN_SUM] = NOE_TERM_SUM,         [NOE_FN_LIST_ADD] = NOE_TERM_ADD,
         [NOE_FN_LIST_SUB] = NOE_TERM_SUB,    [NOE_FN_LIST_MUL] = NOE_TERM_MUL,
         [NOE_FN_LIST_DIV] = NOE_TERM_DIV,    [NOE_FN_LIST_MOD] = NOE_TERM_MOD,

@@ -75,6 +75,8 @@ static void declare_functions(noe_encoder *e)
     declare(e, NOE_FN_SKIP, "skip", l, l, i);
     declare(e, NOE_FN_WITHOUT, "without", l, l, l);
     declare(e, NOE_FN_WITH_ONES, "with_ones", l, l, l);
+    declare(e, NOE_FN_RANGE, "range", l, i, NULL);
+    declare(e, NOE_FN_HAS, "has", e->boolean, l, i);
     declare(e, NOE_FN_LIST_ADD, "list_add", l, l, l);
     declare(e, NOE_FN_LIST_SUB, "list_sub", l, l, l);
     declare(e, NOE_FN_LIST_MUL, "list_mul", l, l, l);
@@ -233,6 +235,28 @@ static Z3_ast repeat(const noe_encoder *e, Z3_ast item, Z3_ast times)
     return make_list(e, (unsigned)n, items);
 }
 
+static Z3_ast range(const noe_encoder *e, Z3_ast length)
+{
+    Z3_ast items[NOE_MAX_LIST];
+    int64_t n;
+    if (!literal(e, length, &n) || n < 0 || n > NOE_MAX_LIST)
+        return apply(e, NOE_FN_RANGE, length, NULL);
+    for (int64_t i = 0; i < n; i++)
+        items[i] = number(e, i);
+    return make_list(e, (unsigned)n, items);
+}
+
+static Z3_ast has(const noe_encoder *e, Z3_ast list, Z3_ast item)
+{
+    Z3_ast items[NOE_MAX_LIST];
+    int n = list_items(e, list, items);
+    if (n < 0)
+        return apply(e, NOE_FN_HAS, list, item);
+    for (int i = 0; i < n; i++)
+        items[i] = Z3_mk_eq(e->z3, items[i], item);
+    return Z3_mk_or(e->z3, (unsigned)n, items);
+}
+
 static Z3_ast element(const noe_encoder *e, Z3_ast list, Z3_ast at)
 {
     Z3_ast items[NOE_MAX_LIST];
@@ -345,6 +369,8 @@ static Z3_ast encode_pair(const noe_encoder *e, noe_term_kind kind, Z3_ast a, Z3
         return repeat(e, a, b);
     if (kind == NOE_TERM_AT)
         return element(e, a, b);
+    if (kind == NOE_TERM_HAS)
+        return has(e, a, b);
     if (kind == NOE_TERM_TAKE)
         return cut(e, NOE_FN_TAKE, a, b);
     if (kind == NOE_TERM_SKIP)
@@ -377,6 +403,8 @@ Z3_ast noe_encode_term(const noe_encoder *e, noe_scope *s, uint16_t term)
     case NOE_TERM_PROD:
     case NOE_TERM_SUM:
         return fold(e, t->kind, a);
+    case NOE_TERM_RANGE:
+        return range(e, a);
     case NOE_TERM_NOT:
         return Z3_mk_not(e->z3, a);
     }

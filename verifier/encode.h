@@ -29,6 +29,8 @@ typedef enum noe_function {
     NOE_FN_SKIP,
     NOE_FN_WITHOUT,
     NOE_FN_WITH_ONES,
+    NOE_FN_RANGE,
+    NOE_FN_HAS,
     NOE_FN_LIST_ADD,
     NOE_FN_LIST_SUB,
     NOE_FN_LIST_MUL,

@@ -170,6 +170,12 @@ static const struct {
     {"with_ones(shape(?a), [0, 3]) == [1, 2, 3, 1, 5]", true},
     {"with_ones([], [0, 1]) == [1, 1] && with_ones([4], [1]) == [4, 1]", true},
     {"with_ones(shape(?a), [5]) == [1] || 1 == 1", false},
+    {"range(rank(?a)) == [0, 1, 2] && range(0) == []", true},
+    {"range(-1) == [] || 1 == 1", false},
+    {"range(100) == [] || 1 == 1", false},
+    {"has(shape(?a), 5) && has([0, $k], 2) && !has(shape(?a), 4)", true},
+    {"has([], 0)", false},
+    {"!has(2, 2) || 1 == 1", false}, /* not a list */
     {"[1, 2] + [3, 4] == [4, 6]", true},
     {"[1, 2] + [3] == [4]", false},
     {"9223372036854775807 + 1 == 0 || 1 == 1", false},

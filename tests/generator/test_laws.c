@@ -371,6 +371,10 @@ static const struct {
     {MAT, "mul(matmul(?a, ?b), ?c) => matmul(?a, mul(?b, ?c)) where rank(?c) == 0"},
     {MAT, "concat[axis=-1](matmul(?a, ?b), matmul(?a, ?c)) => matmul(?a, "
           "concat[axis=-1](?b, ?c))"},
+    {MAT,
+     "matmul(matmul(?a, ?b), ?c) => matmul(?a, matmul(?b, ?c)) where 2 <= rank(?b)"},
+    {MAT, "matmul(transpose[perm=$a](?a), transpose[perm=$a](?b)) => "
+          "transpose[perm=$a](matmul(?b, ?a)) where at($a, -1) == len($a) - 2"},
     {MAT, "concat[axis=-2](matmul(?a, ?b), matmul(?c, ?b)) => "
           "matmul(concat[axis=-2](?a, ?c), ?b)"},
     {MAT, "add(matmul(?a, ?b), matmul(?c, ?d)) => matmul(concat[axis=-1](?a, ?c), "
