@@ -35,6 +35,12 @@ noe_shape noe_search_shape(noe_search *s, int rank);
 int noe_search_rank(noe_search *s, int lo, int hi);
 bool noe_search_chance(noe_search *s, int one_in);
 
+/* A shape that broadcasts into `shape`: some axes 1, some leading axes missing. */
+noe_shape noe_search_shrink(noe_search *s, const noe_shape *shape);
+/* Axis 0..rank-1 that node's parameter `axis` names, chosen when it is free; -1: none.
+ */
+int noe_search_axis(noe_search *s, uint16_t node, int rank);
+
 /* The value of a parameter: written and evaluable, or the default, or free. A free
  * parameter variable is bound to the suggestion (or to what the condition says it is);
  * a term that cannot be evaluated yet is guessed to be the suggestion and checked in
@@ -48,6 +54,9 @@ bool noe_search_has_param(noe_search *s, uint16_t node, noe_param p, int spatial
 /* Chooses operands and parameters of node; NULL where there is no inverse. */
 typedef bool noe_inverse_fn(noe_search *s, uint16_t node, const noe_shape *want);
 noe_inverse_fn *noe_inverse_of(noe_op op);
+
+/* core/inverse_structure.c */
+noe_inverse_fn noe_inverse_gather, noe_inverse_expand, noe_inverse_resize;
 
 /* core/inverse_composite.c */
 noe_inverse_fn noe_inverse_gemm, noe_inverse_batch_normalization, noe_inverse_flatten,

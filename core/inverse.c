@@ -34,8 +34,7 @@ static bool inverse_same(noe_search *s, uint16_t node, const noe_shape *want)
     return noe_search_solve(s, kid(s, node, 0), want);
 }
 
-/* A shape that broadcasts into s: some axes 1, some leading axes missing. */
-static noe_shape shrink(noe_search *s, const noe_shape *shape)
+noe_shape noe_search_shrink(noe_search *s, const noe_shape *shape)
 {
     noe_shape out = *shape;
     for (int i = 0; i < out.rank; i++) {
@@ -78,7 +77,7 @@ static noe_shape partner(noe_search *s, const noe_shape *known)
     if (noe_search_chance(s, 2))
         return *known;
     if (noe_search_chance(s, 2))
-        return shrink(s, known);
+        return noe_search_shrink(s, known);
     noe_shape wide = *known;
     while (wide.rank < MAX_SHAPE_RANK && noe_search_chance(s, 2)) {
         memmove(wide.dim + 1, wide.dim, (size_t)wide.rank * sizeof *wide.dim);
@@ -107,7 +106,7 @@ static bool solve_pair(noe_search *s, uint16_t first, uint16_t second,
     noe_shape shape = any_shape;
     if (!known) {
         if (want->rank >= 0)
-            shape = noe_search_chance(s, 3) ? shrink(s, want) : *want;
+            shape = noe_search_chance(s, 3) ? noe_search_shrink(s, want) : *want;
         if (!noe_search_solve(s, first, &shape))
             return false;
         known = noe_search_known(s, first);
@@ -218,7 +217,8 @@ static bool inverse_matmul(noe_search *s, uint16_t node, const noe_shape *want)
     if (want->rank < 0 && b && !a)
         p.batch = batch_of(b);
     /* The first operand has all batch axes, or the second makes up for them. */
-    noe_shape batch = noe_search_chance(s, 3) ? shrink(s, &p.batch) : p.batch;
+    noe_shape batch =
+        noe_search_chance(s, 3) ? noe_search_shrink(s, &p.batch) : p.batch;
     if (known[first]) {
         batch = batch_of(known[first]);
     } else {
@@ -532,8 +532,7 @@ static bool inverse_reduce(noe_search *s, uint16_t node, const noe_shape *want)
     return noe_search_solve(s, in, &shape);
 }
 
-/* One axis of the input, chosen when it is free. */
-static int choose_axis(noe_search *s, uint16_t node, int rank)
+int noe_search_axis(noe_search *s, uint16_t node, int rank)
 {
     if (rank < 1)
         return -1;
@@ -549,7 +548,7 @@ static bool inverse_softmax(noe_search *s, uint16_t node, const noe_shape *want)
     uint16_t in = kid(s, node, 0);
     if (!noe_search_known(s, in) && !noe_search_solve(s, in, want))
         return false;
-    return choose_axis(s, node, noe_search_known(s, in)->rank) >= 0;
+    return noe_search_axis(s, node, noe_search_known(s, in)->rank) >= 0;
 }
 
 /* Layout */
@@ -687,7 +686,7 @@ static bool inverse_concat(noe_search *s, uint16_t node, const noe_shape *want)
     if (!part) {
         noe_shape shape = *want;
         if (want->rank >= 0) {
-            axis = choose_axis(s, node, want->rank);
+            axis = noe_search_axis(s, node, want->rank);
             if (axis < 0 || want->dim[axis] < 2)
                 return false;
             shape.dim[axis] = pick(s, 1, want->dim[axis] - 1);
@@ -696,7 +695,7 @@ static bool inverse_concat(noe_search *s, uint16_t node, const noe_shape *want)
             return false;
         part = noe_search_known(s, in[first]);
     }
-    axis = choose_axis(s, node, part->rank);
+    axis = noe_search_axis(s, node, part->rank);
     noe_shape other;
     return axis >= 0 && other_part(s, part, want, axis, &other) &&
            noe_search_solve(s, in[1 - first], &other);
@@ -727,7 +726,7 @@ static bool inverse_slice(noe_search *s, uint16_t node, const noe_shape *want)
             return false;
         x = noe_search_known(s, in);
     }
-    int axis = choose_axis(s, node, x ? x->rank : want->rank);
+    int axis = noe_search_axis(s, node, x ? x->rank : want->rank);
     if (axis < 0)
         return false;
     if (x) {
@@ -860,6 +859,9 @@ noe_inverse_fn *noe_inverse_of(noe_op op)
         [NOE_OP_IDENTITY_KERNEL] = inverse_kernel,
         [NOE_OP_AVERAGE_KERNEL] = inverse_kernel,
         [NOE_OP_SCALAR] = inverse_scalar,
+        [NOE_OP_GATHER] = noe_inverse_gather,
+        [NOE_OP_EXPAND] = noe_inverse_expand,
+        [NOE_OP_RESIZE] = noe_inverse_resize,
         [NOE_OP_GEMM] = noe_inverse_gemm,
         [NOE_OP_BATCH_NORMALIZATION] = noe_inverse_batch_normalization,
         [NOE_OP_FLATTEN] = noe_inverse_flatten,

@@ -270,6 +270,7 @@ bool noe_param_default(noe_op op, noe_param p, int spatial, noe_value *v)
     case NOE_PARAM_COUNT_INCLUDE_PAD:
     case NOE_PARAM_TRANS_A:
     case NOE_PARAM_TRANS_B:
+    case NOE_PARAM_MODE:
         *v = noe_value_int(NOE_KIND_INT, 0);
         return true;
     case NOE_PARAM_ALPHA:
@@ -287,6 +288,8 @@ bool noe_param_default(noe_op op, noe_param p, int spatial, noe_value *v)
     case NOE_PARAM_END:
     case NOE_PARAM_KERNEL_SHAPE:
     case NOE_PARAM_VALUE:
+    case NOE_PARAM_INDICES:
+    case NOE_PARAM_SCALES:
     case NOE_PARAM_COUNT:
         return false;
     }

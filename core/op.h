@@ -103,7 +103,7 @@ const noe_value *noe_params_get(noe_op op, const noe_params *params, noe_param p
 void noe_params_set(noe_op op, noe_params *params, noe_param p, const noe_value *v);
 /* Default of parameter p of op, where there is one: strides and dilations all 1, pads
  * all 0 (of the length that `spatial` asks), group 1, step 1, keepdims 1,
- * count_include_pad 0, alpha 1, beta 1, transA 0, transB 0. */
+ * count_include_pad 0, mode 0, alpha 1, beta 1, transA 0, transB 0. */
 bool noe_param_default(noe_op op, noe_param p, int spatial, noe_value *v);
 bool noe_params_eq(const noe_params *a, const noe_params *b);
 
@@ -114,7 +114,8 @@ NOE_NODISCARD noe_status noe_op_infer(noe_op op, const noe_params *params,
                                       const noe_type *in, int n_in, noe_type *out,
                                       noe_error *err);
 /* Brings parameters into stored form for these inputs: negative axes become
- * non-negative, axes sorted, slice bounds clamped to 0 <= start <= end <= dim. */
+ * non-negative, axes sorted, slice bounds clamped to 0 <= start <= end <= dim,
+ * indices counted from the start. */
 NOE_NODISCARD noe_status noe_params_normalize(noe_op op, noe_params *params,
                                               const noe_type *in, int n_in,
                                               noe_error *err);

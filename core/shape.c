@@ -211,6 +211,15 @@ static void normalize_slice(noe_params *params, const noe_shape *x)
     noe_params_set(NOE_OP_SLICE, params, NOE_PARAM_END, &v);
 }
 
+static void normalize_gather(noe_params *params, const noe_shape *x)
+{
+    int64_t dim = x->dim[noe_params_get(NOE_OP_GATHER, params, NOE_PARAM_AXIS)->i];
+    noe_value v = *noe_params_get(NOE_OP_GATHER, params, NOE_PARAM_INDICES);
+    for (int i = 0; i < v.n; i++)
+        v.list[i] += v.list[i] < 0 ? dim : 0;
+    noe_params_set(NOE_OP_GATHER, params, NOE_PARAM_INDICES, &v);
+}
+
 static noe_status normalize(noe_op op, noe_params *params, const noe_type *in, int n_in,
                             noe_error *err)
 {
@@ -223,6 +232,8 @@ static noe_status normalize(noe_op op, noe_params *params, const noe_type *in, i
     NOE_TRY(normalize_axes(op, params, in, err));
     if (op == NOE_OP_SLICE)
         normalize_slice(params, &in[0].shape);
+    if (op == NOE_OP_GATHER)
+        normalize_gather(params, &in[0].shape);
     return NOE_OK;
 }
 

@@ -463,6 +463,53 @@ noe_status noe_shape_slice(const noe_shape_query *q, noe_shape *out)
     return NOE_OK;
 }
 
+noe_status noe_shape_gather(const noe_shape_query *q, noe_shape *out)
+{
+    const noe_shape *x = input(q, 0);
+    const noe_value *indices = param(q, NOE_PARAM_INDICES);
+    NOE_TRY(want_axis(q, x->rank));
+    int axis = (int)param(q, NOE_PARAM_AXIS)->i;
+    for (int i = 0; i < indices->n; i++) {
+        if (indices->list[i] < 0 || indices->list[i] >= x->dim[axis])
+            return noe_fail(q->err, NOE_ERR_SHAPE,
+                            "indices[%d] is %lld, axis %d has %lld", i,
+                            (long long)indices->list[i], axis, (long long)x->dim[axis]);
+    }
+    *out = *x;
+    out->dim[axis] = indices->n;
+    return NOE_OK;
+}
+
+noe_status noe_shape_expand(const noe_shape_query *q, noe_shape *out)
+{
+    noe_shape both;
+    NOE_TRY(shape_param(q, out));
+    if (noe_shape_broadcast(input(q, 0), out, &both) && noe_shape_eq(&both, out))
+        return NOE_OK;
+    noe_buf b = {0};
+    noe_shape_print(&b, out);
+    noe_status s = noe_fail(q->err, NOE_ERR_SHAPE, "input 0 does not broadcast to %s",
+                            noe_buf_text(&b));
+    noe_buf_clear(&b);
+    return s;
+}
+
+noe_status noe_shape_resize(const noe_shape_query *q, noe_shape *out)
+{
+    const noe_shape *x = input(q, 0);
+    int64_t mode = param(q, NOE_PARAM_MODE)->i;
+    NOE_TRY(want_rank(q, 0, MIN_CONV_RANK, MAX_CONV_RANK));
+    NOE_TRY(want_list(q, NOE_PARAM_SCALES, x->rank - 2, 1));
+    if (mode < 0 || mode > 3)
+        return noe_fail(q->err, NOE_ERR_SHAPE, "mode is %lld, want 0 to 3",
+                        (long long)mode);
+    *out = *x;
+    for (int i = 2; i < x->rank; i++)
+        NOE_TRY(multiply(q, x->dim[i], param(q, NOE_PARAM_SCALES)->list[i - 2],
+                         &out->dim[i]));
+    return NOE_OK;
+}
+
 noe_status noe_shape_pad(const noe_shape_query *q, noe_shape *out)
 {
     const noe_shape *x = input(q, 0);

@@ -112,6 +112,8 @@ static const choice matrix_choices[] = {
     {ANY_OP, NOE_PARAM_KEEPDIMS, 1, {{1, {1}}}},
     {ANY_OP, NOE_PARAM_STEP, 1, {{1, {1}}}},
     {ANY_OP, NOE_PARAM_PERM, 1, {{2, {1, 0}}}},
+    {ANY_OP, NOE_PARAM_INDICES, 1, {{2, {1, 0}}}},
+    {ANY_OP, NOE_PARAM_SHAPE, 1, {{2, {2, 3}}}},
 };
 static const reshape_spec matrix_reshapes[] = {
     {{2, {2, 3}}, {1, {6}}},
@@ -155,6 +157,8 @@ static const choice image_choices[] = {
     {ANY_OP, NOE_PARAM_AXES, 1, {{2, {2, 3}}}},
     {ANY_OP, NOE_PARAM_KEEPDIMS, 1, {{1, {1}}}},
     {ANY_OP, NOE_PARAM_COUNT_INCLUDE_PAD, 1, {{1, {1}}}},
+    {ANY_OP, NOE_PARAM_MODE, 2, {{1, {0}}, {1, {1}}}},
+    {ANY_OP, NOE_PARAM_SCALES, 1, {{2, {2, 1}}}},
 };
 static const reshape_spec image_reshapes[] = {
     {{3, {4, 1, 1}}, {4, {4, 1, 1, 1}}},
@@ -178,7 +182,7 @@ static const space_spec specs[] = {
     {.name = "matrix",
      .by_default = true,
      TABLES(matrix_leaves, matrix_choices),
-     .without = "matmul reshape",
+     .without = "matmul reshape gather expand",
      .max_elements = 24,
      .max_dim = 12,
      .n_samples = 16},
@@ -194,7 +198,7 @@ static const space_spec specs[] = {
     {.name = "product",
      .by_default = true,
      TABLES(product_leaves, matrix_choices),
-     .without = "exp sqrt reciprocal div sigmoid tanh softmax",
+     .without = "exp sqrt reciprocal div sigmoid tanh softmax expand",
      .max_elements = 80,
      .max_dim = 20,
      .n_samples = 8},

@@ -115,6 +115,32 @@ const char *noe_get_ints(noe_getting *g, size_t slot, const char *what, noe_valu
     return NULL;
 }
 
+const char *noe_get_floats(noe_getting *g, size_t slot, const char *what,
+                           const float **v, int64_t *n)
+{
+    if (!noe_get_has(g, slot))
+        return noe_get_why(g, "%s is missing", what);
+    const noe_onnx_value *value = &g->m->values[g->node->in[slot]];
+    if (noe_graph_node(g->m->graph, value->ref.node)->op != NOE_OP_WEIGHT)
+        return noe_get_why(g, "%s is not constant", what);
+    const noe_leaf *leaf = noe_graph_leaf_of(g->m->graph, value->ref.node);
+    *n = (int64_t)(leaf->data_bytes / sizeof **v);
+    *v = leaf->data;
+    if (leaf->type.dtype != NOE_F32 || (!leaf->data && *n > 0))
+        return noe_get_why(g, "%s is no f32 constant", what);
+    g->node->role[slot] = NOE_SLOT_OPERAND;
+    return NULL;
+}
+
+bool noe_get_text_is(const noe_getting *g, const char *name, const char *otherwise,
+                     const char *text)
+{
+    const Onnx__AttributeProto *a = noe_onnx_attr(g->node->proto, name);
+    if (!a)
+        return strcmp(otherwise, text) == 0;
+    return a->s.len == strlen(text) && memcmp(a->s.data, text, a->s.len) == 0;
+}
+
 const char *noe_get_list(noe_getting *g, const char *name, noe_value *v, bool *found)
 {
     const Onnx__AttributeProto *a = noe_onnx_attr(g->node->proto, name);
@@ -397,6 +423,9 @@ static const char *get_dropout(noe_getting *g)
 #define get_identity_kernel     NULL
 #define get_average_kernel      NULL
 #define get_scalar              NULL
+#define get_gather              noe_get_gather
+#define get_expand              noe_get_expand
+#define get_resize              noe_get_resize
 #define get_conv_bias           noe_get_conv /* Conv finds the row of conv first */
 #define get_global_average_pool get_plain
 #define get_flatten             noe_get_flatten
@@ -417,6 +446,7 @@ static const getter_row rows[] = {
     {"Sum", NOE_OP_ADD, get_sum},
     {"Split", NOE_OP_SLICE, noe_get_split},
     {"Identity", NOE_OP_OPAQUE, get_identity},
+    {"Upsample", NOE_OP_RESIZE, noe_get_resize},
     {"Dropout", NOE_OP_OPAQUE, get_dropout},
     {"Constant", NOE_OP_WEIGHT, noe_get_constant},
     {"ConstantOfShape", NOE_OP_WEIGHT, noe_get_constant_of_shape},

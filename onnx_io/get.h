@@ -50,6 +50,17 @@ const char *noe_get_list(noe_getting *g, const char *name, noe_value *v, bool *f
 /* A list that is an attribute before opset `since` and input `slot` from then on. */
 const char *noe_get_list_or_input(noe_getting *g, const char *name, int since,
                                   size_t slot, noe_value *v, bool *found);
+/* The constant f32 elements of an input, *n of them. */
+const char *noe_get_floats(noe_getting *g, size_t slot, const char *what,
+                           const float **v, int64_t *n);
+/* The text of a string attribute is this; absent, it is `otherwise`. */
+bool noe_get_text_is(const noe_getting *g, const char *name, const char *otherwise,
+                     const char *text);
+/* An axis into 0..rank-1. */
+const char *noe_get_resolve_axis(noe_getting *g, int64_t *axis, int rank);
+/* Slices of one axis, get_layout.c. */
+const char *noe_get_add_slice(noe_getting *g, noe_ref x, int64_t axis, int64_t start,
+                              int64_t end, int64_t step, noe_ref *out);
 void noe_get_set_int(noe_op op, noe_params *p, noe_param which, int64_t i);
 void noe_get_set_float(noe_op op, noe_params *p, noe_param which, double f);
 void noe_get_set_list(noe_op op, noe_params *p, noe_param which, const noe_value *v);
@@ -65,6 +76,8 @@ noe_getter noe_get_conv, noe_get_max_pool, noe_get_average_pool;
 /* get_layout.c */
 noe_getter noe_get_transpose, noe_get_reshape, noe_get_concat, noe_get_slice,
     noe_get_split, noe_get_pad, noe_get_flatten, noe_get_squeeze, noe_get_unsqueeze;
+/* get_structure.c */
+noe_getter noe_get_gather, noe_get_expand, noe_get_resize;
 /* get_constant.c */
 noe_getter noe_get_constant, noe_get_constant_of_shape;
 

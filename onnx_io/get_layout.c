@@ -5,6 +5,7 @@
  * (0 and -1 in Reshape, negative axes and bounds) is resolved here.
  */
 #include "onnx_io/get.h"
+#include <math.h>
 
 static const char *begin(noe_getting *g, const char *attributes, size_t max_inputs,
                          noe_ref *x, const noe_shape **s)
@@ -23,7 +24,7 @@ static const char *finish(noe_getting *g, const noe_params *p, noe_ref x)
     return NULL;
 }
 
-static const char *resolve_axis(noe_getting *g, int64_t *axis, int rank)
+const char *noe_get_resolve_axis(noe_getting *g, int64_t *axis, int rank)
 {
     if (*axis < -rank || *axis >= rank)
         return noe_get_why(g, "axis %lld does not exist", (long long)*axis);
@@ -105,7 +106,7 @@ const char *noe_get_concat(noe_getting *g)
     if (!noe_onnx_attr(g->node->proto, "axis"))
         return "axis is missing";
     int64_t axis = noe_onnx_attr_int(g->node->proto, "axis", 0);
-    NOE_GET(resolve_axis(g, &axis, s->rank));
+    NOE_GET(noe_get_resolve_axis(g, &axis, s->rank));
     if (n == 1)
         return noe_get_alias(g);
     noe_get_set_int(NOE_OP_CONCAT, &p, NOE_PARAM_AXIS, axis);
@@ -117,8 +118,8 @@ const char *noe_get_concat(noe_getting *g)
     return NULL;
 }
 
-static const char *add_slice(noe_getting *g, noe_ref x, int64_t axis, int64_t start,
-                             int64_t end, int64_t step, noe_ref *out)
+const char *noe_get_add_slice(noe_getting *g, noe_ref x, int64_t axis, int64_t start,
+                              int64_t end, int64_t step, noe_ref *out)
 {
     noe_params p = {0};
     noe_get_set_int(NOE_OP_SLICE, &p, NOE_PARAM_AXIS, axis);
@@ -164,7 +165,7 @@ static const char *check_slices(noe_getting *g, slices *v, int rank)
 {
     bool seen[NOE_MAX_RANK] = {false};
     for (int i = 0; i < v->axes.n; i++) {
-        NOE_GET(resolve_axis(g, &v->axes.list[i], rank));
+        NOE_GET(noe_get_resolve_axis(g, &v->axes.list[i], rank));
         if (seen[v->axes.list[i]])
             return "an axis occurs twice";
         seen[v->axes.list[i]] = true;
@@ -186,8 +187,8 @@ const char *noe_get_slice(noe_getting *g)
     if (v.starts.n == 0)
         return noe_get_alias(g);
     for (int i = 0; i < v.starts.n; i++)
-        NOE_GET(add_slice(g, x, v.axes.list[i], v.starts.list[i], v.ends.list[i],
-                          v.steps.list[i], &x));
+        NOE_GET(noe_get_add_slice(g, x, v.axes.list[i], v.starts.list[i],
+                                  v.ends.list[i], v.steps.list[i], &x));
     noe_get_done(g, 0, NOE_OP_SLICE, x);
     return NULL;
 }
@@ -249,7 +250,7 @@ const char *noe_get_split(noe_getting *g)
     NOE_GET(noe_get_want_inputs(g, 1, g->m->opset >= 13 ? 2 : 1));
     NOE_GET(noe_get_data(g, 0, &x, &s));
     int64_t axis = noe_onnx_attr_int(g->node->proto, "axis", 0);
-    NOE_GET(resolve_axis(g, &axis, s->rank));
+    NOE_GET(noe_get_resolve_axis(g, &axis, s->rank));
     if (n == 0)
         return "it has no outputs";
     int64_t *sizes = NOE_NEW_N(&g->m->arena, int64_t, n);
@@ -257,7 +258,7 @@ const char *noe_get_split(noe_getting *g)
     NOE_GET(get_split_sizes(g, s->dim[axis], sizes));
     NOE_GET(check_split_sizes(s->dim[axis], sizes, n));
     for (int64_t i = 0, start = 0; i < (int64_t)n; start += sizes[i++])
-        NOE_GET(add_slice(g, x, axis, start, start + sizes[i], 1, &parts[i]));
+        NOE_GET(noe_get_add_slice(g, x, axis, start, start + sizes[i], 1, &parts[i]));
     for (size_t i = 0; i < n; i++)
         noe_get_done(g, (uint32_t)i, NOE_OP_SLICE, parts[i]);
     return NULL;
@@ -272,23 +273,11 @@ static const char *check_pad_value(noe_getting *g)
                    : "the padding value is not 0";
     if (!noe_get_has(g, 2))
         return NULL;
-    const noe_onnx_value *v = &g->m->values[g->node->in[2]];
-    const noe_node *n = noe_graph_node(g->m->graph, v->ref.node);
-    if (n->op != NOE_OP_WEIGHT)
-        return "the padding value is not constant";
-    const noe_leaf *leaf = noe_graph_leaf_of(g->m->graph, v->ref.node);
-    const float zero = 0;
-    if (leaf->type.dtype != NOE_F32 || leaf->data_bytes != sizeof zero ||
-        memcmp(leaf->data, &zero, sizeof zero) != 0)
-        return "the padding value is not 0";
-    g->node->role[2] = NOE_SLOT_OPERAND;
-    return NULL;
-}
-
-static bool mode_is_constant(const noe_getting *g)
-{
-    const Onnx__AttributeProto *a = noe_onnx_attr(g->node->proto, "mode");
-    return !a || (a->s.len == 8 && memcmp(a->s.data, "constant", 8) == 0);
+    const float *value;
+    int64_t n;
+    NOE_GET(noe_get_floats(g, 2, "the padding value", &value, &n));
+    return n == 1 && *value == 0 && !signbit(*value) ? NULL
+                                                     : "the padding value is not 0";
 }
 
 /* Spreads pads over `axes` to all axes. */
@@ -300,7 +289,7 @@ static const char *spread_pads(noe_getting *g, const noe_shape *s,
         return noe_get_why(g, "pads has %d values", pads->n);
     bool seen[NOE_MAX_RANK] = {false};
     for (int i = 0; i < axes->n; i++) {
-        NOE_GET(resolve_axis(g, &axes->list[i], s->rank));
+        NOE_GET(noe_get_resolve_axis(g, &axes->list[i], s->rank));
         int64_t axis = axes->list[i];
         if (seen[axis])
             return "an axis occurs twice";
@@ -323,7 +312,7 @@ const char *noe_get_pad(noe_getting *g)
     bool inputs = g->m->opset >= 11;
     size_t max_inputs = !inputs ? 1 : g->m->opset >= 18 ? 4 : 3;
     NOE_GET(begin(g, inputs ? "mode" : "mode pads value", max_inputs, &x, &s));
-    if (!mode_is_constant(g))
+    if (!noe_get_text_is(g, "mode", "constant", "constant"))
         return "mode is not constant";
     NOE_GET(noe_get_list_or_input(g, "pads", 11, 1, &pads, &found));
     if (!found)

@@ -316,6 +316,87 @@ static noe_status put_pad(putting *p)
     return NOE_OK;
 }
 
+static noe_status put_gather(putting *p)
+{
+    const noe_value *indices = param(p, NOE_PARAM_INDICES);
+    put_operand(p, "indices", indices->list, indices->n);
+    put_param(p, NOE_PARAM_AXIS);
+    return NOE_OK;
+}
+
+static noe_status put_expand(putting *p)
+{
+    const noe_value *shape = param(p, NOE_PARAM_SHAPE);
+    if (p->x->m->opset < 8)
+        return fail_opset(p, "");
+    put_operand(p, "shape", shape->list, shape->n);
+    return NOE_OK;
+}
+
+static void put_text(putting *p, const char *name, const char *text)
+{
+    Onnx__AttributeProto *a =
+        add_attribute(p, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
+    a->has_s = 1;
+    a->s.len = strlen(text);
+    a->s.data = noe_arena_memdup(&p->x->arena, text, a->s.len);
+}
+
+static void put_float_operand(putting *p, const char *what, const float *list, int n)
+{
+    noe_type type = {NOE_F32, noe_shape_make(1, (int64_t[]){n})};
+    const char *name = noe_export_fresh_name(p->x, what);
+    const void *data = noe_arena_memdup(&p->x->arena, list, (size_t)n * sizeof *list);
+    noe_export_depend(
+        p->x, p->statement,
+        noe_export_constant(p->x, name, &type, data, (size_t)n * sizeof *list));
+    add_input(p, name);
+}
+
+static void put_float_list(putting *p, const char *name, const float *list, int n)
+{
+    Onnx__AttributeProto *a =
+        add_attribute(p, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS);
+    a->n_floats = (size_t)n;
+    a->floats = noe_arena_memdup(&p->x->arena, list, (size_t)n * sizeof *list);
+}
+
+/* Resize began in opset 10, with asymmetric coordinates; before, there was Upsample. */
+static noe_status put_resize(putting *p)
+{
+    static const char *const coordinates[] = {"asymmetric", "half_pixel", "asymmetric",
+                                              "align_corners"};
+    const noe_value *scales = param(p, NOE_PARAM_SCALES);
+    int64_t mode = param(p, NOE_PARAM_MODE)->i, opset = p->x->m->opset;
+    float all[NOE_MAX_RANK] = {1, 1};
+    int n = scales->n + 2;
+    for (int i = 0; i < scales->n; i++)
+        all[i + 2] = (float)scales->list[i];
+    put_text(p, "mode", mode == 0 ? "nearest" : "linear");
+    if (opset < 11 && mode % 2 == 1)
+        return fail_opset(p, "with these coordinates");
+    if (opset < 9)
+        put_float_list(p, "scales", all, n);
+    if (opset < 10) {
+        if (opset == 9)
+            put_float_operand(p, "scales", all, n);
+        finish_node(p, "Upsample", p->x->plans[p->node].names[0]);
+        p->name = NULL; /* done */
+        return NOE_OK;
+    }
+    if (opset >= 11) {
+        put_text(p, "coordinate_transformation_mode", coordinates[mode]);
+        if (mode == 0)
+            put_text(p, "nearest_mode", "floor");
+        if (opset < 13) /* roi is not optional */
+            put_float_operand(p, "roi", NULL, 0);
+        else
+            add_input(p, "");
+    }
+    put_float_operand(p, "scales", all, n);
+    return NOE_OK;
+}
+
 /* C became optional in opset 11. */
 static noe_status put_gemm(putting *p)
 {

@@ -256,7 +256,7 @@ static void simple_shape_law(law *l, noe_op op)
     l->left_out = false;
 }
 
-/* Operators that keep the rank: concat, slice, pad, transpose, conv, pools. */
+/* Operators that keep the rank of their first operand. */
 static void rank_law(law *l, noe_op op)
 {
     Z3_ast param[NOE_MAX_PARAMS], in[NOE_RULE_MAX_INPUTS];
@@ -292,6 +292,12 @@ static void axis_laws(law *l)
     j = bind(l, l->e->number);
     emit_law(l, dim(l, t, j),
              implies(l, apart(l, j, p[0]), eq(l, dim(l, t, j), dim(l, in[0], j))));
+    t = general_term(l, NOE_OP_GATHER, p, in);
+    emit_law(l, shape(l, t), eq(l, dim(l, t, p[0]), fn(l, NOE_FN_LEN, p[1], NULL)));
+    t = general_term(l, NOE_OP_GATHER, p, in);
+    j = bind(l, l->e->number);
+    emit_law(l, dim(l, t, j),
+             implies(l, apart(l, j, p[0]), eq(l, dim(l, t, j), dim(l, in[0], j))));
     t = general_term(l, NOE_OP_TRANSPOSE, p, in);
     j = bind(l, l->e->number);
     emit_law(l, dim(l, t, j),
@@ -302,7 +308,7 @@ static void axis_laws(law *l)
 
 static void channel_laws(law *l)
 {
-    static const noe_op pools[] = {NOE_OP_MAX_POOL, NOE_OP_AVERAGE_POOL};
+    static const noe_op keep[] = {NOE_OP_MAX_POOL, NOE_OP_AVERAGE_POOL, NOE_OP_RESIZE};
     Z3_ast p[NOE_MAX_PARAMS], in[NOE_RULE_MAX_INPUTS];
     Z3_ast zero = num(l, 0), one = num(l, 1);
     Z3_ast t = general_term(l, NOE_OP_CONV, p, in);
@@ -316,8 +322,8 @@ static void channel_laws(law *l)
     emit_law(
         l, t,
         implies(l, eq(l, dim(l, in[1], one), one), eq(l, p[3], dim(l, in[0], one))));
-    for (int i = 0; i < 2; i++) {
-        t = general_term(l, pools[i], p, in);
+    for (int i = 0; i < 3; i++) {
+        t = general_term(l, keep[i], p, in);
         emit_law(l, shape(l, t),
                  and2(l, eq(l, dim(l, t, zero), dim(l, in[0], zero)),
                       eq(l, dim(l, t, one), dim(l, in[0], one))));
@@ -646,8 +652,9 @@ void noe_encode_theory(const noe_encoder *e, uint64_t ops,
                        void (*emit)(void *ctx, Z3_ast law_), void *ctx)
 {
     static const noe_op keep_rank[] = {
-        NOE_OP_CONCAT, NOE_OP_SLICE,    NOE_OP_PAD,         NOE_OP_TRANSPOSE,
-        NOE_OP_CONV,   NOE_OP_MAX_POOL, NOE_OP_AVERAGE_POOL};
+        NOE_OP_CONCAT,       NOE_OP_SLICE,  NOE_OP_PAD,
+        NOE_OP_TRANSPOSE,    NOE_OP_CONV,   NOE_OP_MAX_POOL,
+        NOE_OP_AVERAGE_POOL, NOE_OP_GATHER, NOE_OP_RESIZE};
     law l = {.e = e, .ops = ops, .emit = emit, .ctx = ctx};
     for (int op = 0; op < NOE_OP_COUNT; op++)
         simple_shape_law(&l, (noe_op)op);
@@ -723,6 +730,7 @@ static void emit_operands(const typing *t, uint16_t node, const Z3_ast *in)
         t->emit(t->ctx, eq(&l, rank(&l, in[0]), rank(&l, in[1])));
         emit_axis(t, node, in[0]);
         break;
+    case NOE_OP_GATHER:
     case NOE_OP_SLICE:
     case NOE_OP_SOFTMAX:
         emit_axis(t, node, in[0]);
@@ -739,6 +747,7 @@ static void emit_operands(const typing *t, uint16_t node, const Z3_ast *in)
         break;
     case NOE_OP_MAX_POOL:
     case NOE_OP_AVERAGE_POOL:
+    case NOE_OP_RESIZE:
         emit_conv_rank(t, in[0]);
         break;
     case NOE_OP_MATMUL:

@@ -234,8 +234,14 @@ static bool has_defaults(const Onnx__GraphProto *g)
     return false;
 }
 
-/* Operator tests feed shapes and axes through graph inputs: integer inputs become
- * constants with their stored value. */
+/* Floats that say what an operator does. */
+static bool is_setting(const char *name)
+{
+    return strcmp(name, "scales") == 0 || strcmp(name, "roi") == 0;
+}
+
+/* Operator tests feed shapes and axes through graph inputs: integer inputs, and the
+ * scales of Resize, become constants with their stored value. */
 static bool freeze_integers(const char *path, Onnx__GraphProto *g)
 {
     size_t n = 0, stored = 0;
@@ -246,7 +252,8 @@ static bool freeze_integers(const char *path, Onnx__GraphProto *g)
                                    : read_stored(path, "input", stored++);
         bool is_integer = t && (t->data_type == noe_dtype_to_onnx(NOE_I64) ||
                                 t->data_type == noe_dtype_to_onnx(NOE_I32) ||
-                                t->data_type == noe_dtype_to_onnx(NOE_BOOL));
+                                t->data_type == noe_dtype_to_onnx(NOE_BOOL) ||
+                                is_setting(info->name));
         if (is_integer) {
             free(t->name);
             t->name = noe_strdup(info->name);

@@ -142,6 +142,55 @@ static const form forms[] = {
     {"input x f32 1,3,1\noutput y f32 *\ninit a i64 1 = -1\nnode Squeeze x,a -> y",
      "squeeze[axes=[2]]\n"},
     {"opset 11\n" X2 "node Unsqueeze x -> y axes=ints:-1,0", "unsqueeze[axes=[0,3]]\n"},
+    /* places of an axis: progressions are slices */
+    {X2 "init i i64 3 = 2,-3,2\nnode Gather x,i -> y axis=i:-1",
+     "gather[axis=1, indices=[2,0,2]]\n"},
+    {X2 "init i i32 2 = 0,2\nnode Gather x,i -> y axis=i:1",
+     "slice[axis=1, start=0, end=3, step=2]\n"},
+    {X2 "init i i64 2 = 1,2\nnode Gather x,i -> y axis=i:1",
+     "slice[axis=1, start=1, end=3, step=1]\n"},
+    {X2 "init i i64 - = -1\nnode Gather x,i -> y",
+     "slice[axis=0, start=1, end=2, step=1]\nreshape[shape=[3]]\n"},
+    {X2 "init i i64 1 = 2\nnode Gather x,i -> y", "opaque\n"},
+    {X2 "input i i64 1\nnode Gather x,i -> y", "opaque\n"},
+    {X2 "init i i64 17 = 1,0,1,0,1,0,1,0,1,0,1,0,1,0,1,0,1\nnode Gather x,i -> y",
+     "opaque\n"},
+    /* broadcasting */
+    {X2 "init s i64 3 = 4,1,3\nnode Expand x,s -> y", "expand[shape=[4,2,3]]\n"},
+    {X2 "init s i64 1 = 1\nnode Expand x,s -> y", ""},
+    {X2 "init s i64 2 = 5,3\nnode Expand x,s -> y", "opaque\n"},
+    /* sizes by integer factors */
+    {X4 "init s f32 4 = 1,1,2,3\nnode Resize x,_,s -> y",
+     "resize[mode=0, scales=[2,3]]\n"},
+    {X4 "init s i64 4 = 1,3,8,16\nnode Resize x,_,_,s -> y mode=s:linear",
+     "resize[mode=1, scales=[1,2]]\n"},
+    {X4 "init r f32 0\ninit s f32 4 = 1,1,2,2\nnode Resize x,r,s -> y mode=s:linear "
+        "coordinate_transformation_mode=s:align_corners",
+     "resize[mode=3, scales=[2,2]]\n"},
+    {"opset 18\n" X4 "init s f32 2 = 2,1\nnode Resize x,_,s -> y axes=ints:2,-1 "
+     "mode=s:linear coordinate_transformation_mode=s:asymmetric",
+     "resize[mode=2, scales=[2,1]]\n"},
+    {"opset 18\n" X4 "init s f32 2 = 2,1\nnode Resize x,_,s -> y axes=ints:2,-1 "
+     "mode=s:linear antialias=i:1",
+     "opaque\n"},
+    {X4 "init s f32 4 = 1,1,2,2\nnode Resize x,_,s -> y mode=s:cubic", "opaque\n"},
+    {"opset 10\n" X4 "init s f32 4 = 1,1,1.5,2\nnode Resize x,s -> y", "opaque\n"},
+    {X4 "init s f32 4 = 1,2,1,2\nnode Resize x,_,s -> y mode=s:linear", "opaque\n"},
+    {X4 "init s f32 4 = 1,1,2,2\nnode Resize x,_,s -> y nearest_mode=s:ceil "
+        "coordinate_transformation_mode=s:asymmetric",
+     "gather[axis=2, indices=[0,1,1,2,2,3,3,4,4,5,5,6,6,7,7,7]]\n"
+     "gather[axis=3, indices=[0,1,1,2,2,3,3,4,4,5,5,6,6,7,7,7]]\n"},
+    {X4 "init s f32 4 = 1,1,0.5,0.25\nnode Resize x,_,s -> y",
+     "slice[axis=2, start=0, end=7, step=2]\nslice[axis=3, start=1, end=6, step=4]\n"},
+    {X4 "init s f32 4 = 1,1,0.5,1\nnode Resize x,_,s -> y mode=s:linear",
+     "average_pool[kernel_shape=[2,1], strides=[2,1], pads=[0,0,0,0], "
+     "count_include_pad=0]\n"},
+    {"opset 7\n" X4 "node Upsample x -> y scales=floats:1,1,2,2",
+     "resize[mode=0, scales=[2,2]]\n"},
+    {"opset 9\n" X4 "init s f32 4 = 1,1,2,2\nnode Upsample x,s -> y mode=s:linear",
+     "resize[mode=2, scales=[2,2]]\n"},
+    {"opset 10\n" X4 "init s f32 4 = 1,1,2,0.5\nnode Resize x,s -> y",
+     "slice[axis=3, start=0, end=7, step=2]\nresize[mode=0, scales=[2,1]]\n"},
     /* aliases and constants */
     {X2 "node Identity x -> a\nnode Relu a -> y", "relu\n"},
     {"opset 12\n" X2 "node Dropout x -> a,m\nnode Relu a -> y", "relu\n"},
@@ -167,7 +216,7 @@ static const form forms[] = {
     {"input x f32 5,4\noutput y f32 *\ninit i i64 2,3 = 0,1,2,3,4,0\n"
      "node Gather x,i -> a\nnode Relu a -> y",
      "opaque\nrelu\n"},
-    {X4 "init s i64 4 = 1,3,16,16\nnode Resize x,_,_,s -> a\nnode Relu a -> y",
+    {X4 "init s i64 4 = 1,3,12,16\nnode Resize x,_,_,s -> a\nnode Relu a -> y",
      "opaque\nrelu\n"},
     {"opset 10\n" X4 "init s f32 4 = 1,1,1.5,2\nnode Resize x,s -> a\nnode Relu a -> y",
      "opaque\nrelu\n"},
@@ -177,8 +226,9 @@ static const form forms[] = {
     {"opset 12\n" X2 "node ReduceMax x -> a axes=ints:1 keepdims=i:0\ninit b f32 2\n"
      "node Add a,b -> y",
      "opaque\nadd\n"},
-    {X2 "init s i64 3 = 4,1,3\nnode Expand x,s -> a\nnode Relu a -> y",
-     "opaque\nrelu\n"},
+    {"input x f64 2,3\noutput y f64 *\ninit s i64 3 = 4,1,3\nnode Expand x,s -> a\n"
+     "node Cast a -> b to=i:1\nnode Relu b -> y",
+     "opaque\nopaque\nrelu\n"},
     {X4 "init p i64 8 = 0,0,-1,0,0,0,0,1\nnode Pad x,p -> a\ninit b f32 1,3,7,9\n"
         "node Add a,b -> y",
      "opaque\nadd\n"},
