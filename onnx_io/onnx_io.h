@@ -66,6 +66,12 @@ NOE_NODISCARD noe_status noe_onnx_serialize(const noe_onnx_model *m, const noe_g
 NOE_NODISCARD noe_status noe_onnx_save(const noe_onnx_model *m, const noe_graph *g,
                                        const char *path, noe_error *err);
 
+/* A graph of core and composite operators as a model of its own in the given operator
+ * set; weights without data are zero. Inputs are "x0", "x1", ... in the order of its
+ * input leaves, outputs are "y0", "y1", .... malloc'ed. */
+NOE_NODISCARD noe_status noe_onnx_encode(const noe_graph *g, int opset, char **data,
+                                         size_t *len, noe_error *err);
+
 /* The bytes of a written model, read as any file and rebuilt in m's pool, to be
  * compared with m's own graph: inputs correspond by name, opaque nodes by their first
  * output's name. *written owns what *graph refers to; both are the caller's.
