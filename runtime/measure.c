@@ -71,6 +71,16 @@ static double read_clock(const stopwatch *w)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+double noe_process_cpu_seconds(int pid)
+{
+    clockid_t id;
+    stopwatch w = {0, ""};
+    if (clock_getcpuclockid(pid, &id) != 0)
+        return 0;
+    w.id = id;
+    return read_clock(&w);
+}
+
 /* Seconds a run of one batch of n runs. */
 static noe_status time_batch(noe_executor *e, const stopwatch *w, int n,
                              double *seconds, noe_error *err)
@@ -305,6 +315,8 @@ noe_status noe_time_pair(noe_executor *a, noe_executor *b, int max_rounds,
     if (a->n_threads != b->n_threads)
         return noe_fail(err, NOE_ERR_ARG, "a pair with %d and %d threads", a->n_threads,
                         b->n_threads);
+    if (a->backend->vt->pair)
+        return a->backend->vt->pair(a, b, max_rounds, out, err);
     if (max_rounds == 0 || max_rounds > PAIR_ROUNDS_MAX)
         max_rounds = PAIR_ROUNDS_MAX;
     if (max_rounds < PAIR_ROUNDS_MIN)

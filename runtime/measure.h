@@ -14,6 +14,9 @@ NOE_NODISCARD noe_status noe_measure_executor(noe_executor *e, noe_measure *meas
  */
 void noe_measure_close(noe_backend *b);
 
+/* CPU time that another process has used, 0 if it cannot be told. */
+double noe_process_cpu_seconds(int pid);
+
 /* Bytes of the last-level cache of this machine, a usual size if it cannot be told. */
 size_t noe_last_level_cache_bytes(void);
 

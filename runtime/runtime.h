@@ -47,6 +47,15 @@ typedef struct noe_executor_options {
     int n_threads;
 } noe_executor_options;
 
+/* Of noe_time_pair. */
+typedef struct noe_pair_measure {
+    double ratio;                /* median of the rounds */
+    double ratio_lo, ratio_hi;   /* order-statistic interval of at least 95 % */
+    double seconds_a, seconds_b; /* smallest batch, a run */
+    int n_rounds;
+    const char *clock;
+} noe_pair_measure;
+
 /* NULL slots are optional. */
 typedef struct noe_backend_vtable {
     const char *name; /* "onednn", "reference" */
@@ -65,6 +74,9 @@ typedef struct noe_backend_vtable {
     /* Runs with internal random buffers, under the measuring protocol. A graph that
      * asks for no work (views only) takes 0 seconds. */
     noe_status (*time)(noe_executor *e, noe_measure *measure, noe_error *err);
+    /* noe_time_pair for executors that live elsewhere; optional */
+    noe_status (*pair)(noe_executor *a, noe_executor *b, int max_rounds,
+                       noe_pair_measure *out, noe_error *err);
     void (*release)(noe_executor *e);
     void (*close)(noe_backend *b);
 } noe_backend_vtable;
@@ -95,13 +107,6 @@ NOE_NODISCARD noe_status noe_backend_open(const char *name, const noe_env *env,
  * faster). Ends when the 95 % confidence interval of the median ratio is narrower than
  * +-1 %, or after max_rounds (at least 6; 0: 100). For decisions between candidates
  * that are closer than single timings can tell. */
-typedef struct noe_pair_measure {
-    double ratio;                /* median of the rounds */
-    double ratio_lo, ratio_hi;   /* order-statistic interval of at least 95 % */
-    double seconds_a, seconds_b; /* smallest batch, a run */
-    int n_rounds;
-    const char *clock;
-} noe_pair_measure;
 NOE_NODISCARD noe_status noe_time_pair(noe_executor *a, noe_executor *b, int max_rounds,
                                        noe_pair_measure *out, noe_error *err);
 
