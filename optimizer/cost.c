@@ -140,6 +140,36 @@ noe_status noe_costs_graph(noe_costs *c, const noe_graph *g, double limit,
     return NOE_OK;
 }
 
+static noe_status fail_on_missing(noe_costs *c, uint32_t i, noe_error *err)
+{
+    noe_buf b = {0};
+    noe_pool *pool = noe_pool_new();
+    noe_graph *g = noe_kernel_graph(&c->kernels, i, pool, false);
+    noe_graph_print(&b, g);
+    noe_graph_free(g);
+    noe_pool_free(pool);
+    noe_status status = noe_fail(
+        err, NOE_ERR_ARG, "no cost is recorded for this kernel of the model:\n%s",
+        noe_buf_text(&b));
+    noe_buf_clear(&b);
+    return status;
+}
+
+noe_status noe_costs_accept(noe_costs *c, const noe_graph *g, noe_error *err)
+{
+    noe_cost cost;
+    NOE_TRY(noe_costs_graph(c, g, INFINITY, &cost, err));
+    for (uint32_t i = 0; i < c->kernels.n; i++) {
+        noe_cost_entry *e = c->of_kernel[i];
+        if (!isinf(e->seconds))
+            continue;
+        if (c->model->is_closed)
+            return fail_on_missing(c, i, err);
+        e->seconds = e->guess;
+    }
+    return NOE_OK;
+}
+
 noe_status noe_costs_set_base(noe_costs *c, const noe_graph *g, noe_error *err)
 {
     noe_cost cost;

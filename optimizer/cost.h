@@ -38,6 +38,10 @@ struct noe_cost_model {
      * NULL: the first is final. */
     noe_status (*confirm)(noe_cost_model *m, noe_kernels *k, uint32_t i,
                           double *seconds, noe_error *err);
+    /* Prices are those recorded and no others: a kernel of the input that has none is
+     * an error; otherwise it gets its estimate, and so may a kernel that fails to run.
+     */
+    bool is_closed;
 };
 
 typedef struct noe_cost_entry {
@@ -73,6 +77,10 @@ typedef struct noe_cost {
 
 void noe_costs_init(noe_costs *c, noe_cost_model *model);
 void noe_costs_clear(noe_costs *c);
+/* Gives kernels of the input g that have no finite price their estimate: what is there
+ * can surely be run. Fails for a closed model. */
+NOE_NODISCARD noe_status noe_costs_accept(noe_costs *c, const noe_graph *g,
+                                          noe_error *err);
 /* Cost of g. Once it is certain to exceed limit, *cost is a bound and exact is false.
  */
 NOE_NODISCARD noe_status noe_costs_graph(noe_costs *c, const noe_graph *g, double limit,

@@ -1,62 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/cost_backend.h"
 #include "core/base/hash.h"
+#include "optimizer/cost_roofline.h"
 #include <math.h>
 #include <stdlib.h>
 
-/* Roofline of one core: what a vectorised kernel reaches. Only orders of magnitude
- * matter (cost.c). */
-#define FLOPS_A_SECOND 100e9
-#define BYTES_A_SECOND 20e9
-#define CALL_SECONDS   0.5e-6
+/* Operations a weight element up to which its loading from memory counts. */
+#define COLD_REUSE 64
 
-static double elements(const noe_graph *g, noe_ref r)
+/* Weights are cold only where they are read once or a few times a run: a product with
+ * many rows finds them in the cache again. */
+static noe_executor_options options_for(const noe_backend_costs *c, noe_kernels *k,
+                                        uint32_t i)
 {
-    return (double)noe_shape_elements(&noe_graph_type(g, r)->shape);
-}
-
-/* Multiply-adds for one output element. Products: the contracted length, which is that
- * of the left operand's rows (matmul) or of one filter (conv); windows and reductions:
- * a kernel_shape, or as many inputs as there are to an output. */
-static double work_per_output(const noe_graph *g, uint32_t node)
-{
-    const noe_node *n = noe_graph_node(g, node);
-    const noe_ref *in = noe_graph_inputs(g, node);
-    if (!noe_op_has(n->op, NOE_TRAIT_HEAVY))
-        return 1;
-    if (n->n_inputs >= 2) {
-        const noe_shape *a = &noe_graph_type(g, in[0])->shape;
-        const noe_shape *b = &noe_graph_type(g, in[1])->shape;
-        bool filters = noe_op_has(n->op, NOE_TRAIT_HEAVY) && n->params && b->rank > 2;
-        return filters ? elements(g, in[1]) / fmax(1, (double)b->dim[0])
-                       : (double)a->dim[a->rank - 1];
-    }
-    const noe_op_info *info = noe_op_get(n->op);
-    for (int i = 0; i < info->n_params; i++) {
-        double product = 1;
-        if (info->params[i] != NOE_PARAM_KERNEL_SHAPE)
-            continue;
-        for (int k = 0; k < n->params->v[i].n; k++)
-            product *= (double)n->params->v[i].list[k];
-        return product;
-    }
-    return fmax(1, elements(g, in[0]) / fmax(1, elements(g, (noe_ref){node, 0})));
-}
-
-static double estimate_kernel(const noe_cost_model *m, noe_kernels *k, uint32_t i)
-{
-    (void)m;
-    const noe_graph *g = k->g;
-    double flops = 0, bytes = 0;
-    noe_kernel_key(k, i); /* collects the outer values */
-    for (uint32_t o = 0; o < k->n_outer; o++)
-        bytes += elements(g, k->outer[o]) * sizeof(float);
-    for (uint32_t j = k->first[i]; j < k->first[i + 1]; j++) {
-        uint32_t node = k->members[j];
-        flops += 2 * elements(g, (noe_ref){node, 0}) * work_per_output(g, node);
-    }
-    bytes += elements(g, (noe_ref){k->members[k->first[i + 1] - 1], 0}) * sizeof(float);
-    return fmax(flops / FLOPS_A_SECOND, bytes / BYTES_A_SECOND) + CALL_SECONDS;
+    noe_executor_options options = c->options;
+    if (options.cold_weights)
+        options.cold_weights = noe_roofline_reuse(k, i) < COLD_REUSE;
+    return options;
 }
 
 static char *key_text(const noe_backend_costs *c, noe_kernels *k, uint32_t i)
@@ -64,8 +24,9 @@ static char *key_text(const noe_backend_costs *c, noe_kernels *k, uint32_t i)
     noe_buf b = {0};
     noe_pool *pool = noe_pool_new();
     noe_graph *g = noe_kernel_graph(k, i, pool, false);
+    noe_executor_options options = options_for(c, k, i);
     noe_buf_printf(&b, "%s; threads %d; %s weights\n", c->backend->description,
-                   c->options.n_threads, c->options.cold_weights ? "cold" : "hot");
+                   options.n_threads, options.cold_weights ? "cold" : "hot");
     noe_graph_print(&b, g);
     noe_graph_free(g);
     noe_pool_free(pool);
@@ -78,8 +39,9 @@ static noe_status time_kernel(noe_backend_costs *c, noe_kernels *k, uint32_t i,
     noe_pool *pool = noe_pool_new();
     noe_graph *g = noe_kernel_graph(k, i, pool, true);
     noe_executor *executor = NULL;
+    noe_executor_options options = options_for(c, k, i);
     noe_status status =
-        c->backend->vt->prepare(c->backend, g, &c->options, &executor, err);
+        c->backend->vt->prepare(c->backend, g, &options, &executor, err);
     if (status == NOE_OK)
         status = c->backend->vt->time(executor, measure, err);
     if (executor)
@@ -148,6 +110,8 @@ static noe_status measure_kernel(noe_cost_model *m, noe_kernels *k, uint32_t i,
     if (status == NOE_OK && found) {
         c->n_found++;
         *seconds = fmax(0, row.seconds);
+    } else if (status == NOE_OK && c->frozen) {
+        *seconds = INFINITY;
     } else if (status == NOE_OK) {
         status = time_and_keep(c, k, i, key, seconds, err);
     }
@@ -200,7 +164,7 @@ void noe_backend_costs_init(noe_backend_costs *c, noe_backend *backend, noe_rule
                             const noe_env *env, bool cold_weights)
 {
     *c = (noe_backend_costs){.model = {.measure = measure_kernel,
-                                       .estimate = estimate_kernel,
+                                       .estimate = noe_roofline_seconds,
                                        .confirm = confirm_kernel},
                              .backend = backend,
                              .db = db,

@@ -15,6 +15,7 @@ typedef struct noe_backend_costs {
     noe_ruledb *db;       /* not owned; NULL: nothing is kept */
     const noe_env *env;
     noe_executor_options options;
+    bool frozen;               /* what is not in the database has no price */
     uint64_t n_timed, n_found; /* measured now; found in the database */
     uint64_t n_failed;
     uint64_t *timed; /* hashes of the keys timed by this run, not confirmed yet */

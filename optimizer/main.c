@@ -5,7 +5,7 @@
  */
 #include "core/base/file.h"
 #include "core/base/options.h"
-#include "optimizer/cost_backend.h"
+#include "optimizer/device.h"
 #include "optimizer/report.h"
 #include "runtime/measure.h"
 #include <stdio.h>
@@ -16,11 +16,12 @@
 
 typedef struct command {
     const char *in, *out;
-    const char *rules, *costs, *device;
+    const char *rules, *costs, *device, *record;
     noe_option_texts input_shapes;
     double alpha, time_limit, rtol, atol;
     int64_t budget, check, threads, seed, fold_limit;
-    int dry_run, verbose, no_timing, assume_finite, constant_initializers;
+    int freeze, hot_weights, dry_run, verbose, no_timing, assume_finite,
+        constant_initializers;
 } command;
 
 /* What a run holds; everything is released in one place. */
@@ -28,10 +29,11 @@ typedef struct job {
     const command *cmd;
     noe_env env;
     noe_onnx_model *model;
+    char *folder; /* of the input */
     noe_rule_set rules;
-    noe_backend *backend;
     noe_ruledb *cost_db;
-    noe_backend_costs measured;
+    noe_device device;
+    noe_cost_recorder recorder;
     noe_costs costs;
     noe_optimize_options options;
     noe_optimize_result result;
@@ -40,8 +42,20 @@ typedef struct job {
     noe_graph *written_graph;
 } job;
 
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    noe_buf b = {0};
+    if (slash)
+        noe_buf_add(&b, path, slash == path ? 1 : (size_t)(slash - path));
+    else
+        noe_buf_puts(&b, ".");
+    return b.text;
+}
+
 static noe_status load_model(job *j, noe_error *err)
 {
+    j->folder = folder_of(j->cmd->in);
     noe_onnx_options options = {.input_shapes = j->cmd->input_shapes.text,
                                 .n_input_shapes = j->cmd->input_shapes.n,
                                 .constant_initializers = j->cmd->constant_initializers};
@@ -83,17 +97,20 @@ static noe_status load_rules(job *j, noe_error *err)
 
 static noe_status open_costs(job *j, noe_error *err)
 {
-    const char *device = strcmp(j->cmd->device, "cpu") ? j->cmd->device : "onednn";
     const noe_graph *g = noe_onnx_graph(j->model);
     uint8_t *live = noe_malloc(g->n_nodes + 1);
     noe_graph_mark_live(g, live);
     bool cold = noe_weight_bytes(g, live) > noe_last_level_cache_bytes();
     free(live);
-    NOE_TRY(noe_backend_open(device, &j->env, &j->backend, err));
     if (j->cmd->costs)
-        NOE_TRY(noe_ruledb_open(j->cmd->costs, NOE_RULEDB_CREATE, &j->cost_db, err));
-    noe_backend_costs_init(&j->measured, j->backend, j->cost_db, &j->env, cold);
-    noe_costs_init(&j->costs, &j->measured.model);
+        NOE_TRY(noe_ruledb_open(j->cmd->costs,
+                                j->cmd->freeze ? NOE_RULEDB_READ : NOE_RULEDB_CREATE,
+                                &j->cost_db, err));
+    noe_device_options options = {j->cmd->device, j->cost_db, j->cmd->freeze,
+                                  cold && !j->cmd->hot_weights};
+    NOE_TRY(noe_device_open(&j->device, &options, &j->env, err));
+    noe_cost_recorder_init(&j->recorder, j->device.model);
+    noe_costs_init(&j->costs, j->cmd->record ? &j->recorder.model : j->device.model);
     return NOE_OK;
 }
 
@@ -125,6 +142,27 @@ static noe_status reread(void *ctx, const noe_graph *g, const noe_graph **seen,
     return status;
 }
 
+/* Both forms as files in ONNX Runtime, with all that the algebra does not speak about.
+ */
+static noe_status time_files(void *ctx, const noe_graph *g, const noe_graph *better,
+                             noe_trial *trial, noe_error *err)
+{
+    job *j = ctx;
+    (void)g;
+    char *before = NULL, *after = NULL;
+    size_t n_before, n_after;
+    noe_status status = noe_file_read(j->cmd->in, UINT64_MAX, &before, &n_before, err);
+    if (status == NOE_OK)
+        status = noe_onnx_serialize(j->model, better, &after, &n_after, err);
+    if (status == NOE_OK)
+        status = noe_trial_models(j->device.timing, noe_onnx_graph(j->model), j->folder,
+                                  (noe_bytes){before, n_before},
+                                  (noe_bytes){after, n_after}, trial, err);
+    free(before);
+    free(after);
+    return status;
+}
+
 static noe_status search_and_check(job *j, noe_error *err)
 {
     const command *cmd = j->cmd;
@@ -138,13 +176,15 @@ static noe_status search_and_check(job *j, noe_error *err)
                                           .max_growth = growth},
                                .check = {(int)cmd->check, cmd->rtol, cmd->atol},
                                .seed = j->env.seed,
-                               .time_whole = !cmd->no_timing,
+                               .time_whole = !cmd->no_timing && j->device.timing,
+                               .trial = j->device.is_ort ? time_files : NULL,
+                               .trial_ctx = j,
                                .origin_op = origin_op,
                                .origin_ctx = j->model,
                                .reread = reread,
                                .reread_ctx = j};
-    noe_status status = noe_optimize(&j->env, g, &j->rules, &j->costs, j->backend,
-                                     &j->options, &j->result, err);
+    noe_status status = noe_optimize(&j->env, g, &j->rules, &j->costs,
+                                     j->device.checking, &j->options, &j->result, err);
     if (status == NOE_ERR_MISMATCH)
         noe_error_prefix(err,
                          "%s: the result differs from the original, nothing is "
@@ -196,10 +236,11 @@ static void print_report(const job *j, double seconds)
                    "costs: %s; %llu kernels timed, %llu known from before%s\n"
                    "time: %.1f s (check %.1f s, timing of the whole %.1f s), memory "
                    "%.0f MiB\n",
-                   j->backend->description, (unsigned long long)j->measured.n_timed,
-                   (unsigned long long)j->measured.n_found,
-                   j->measured.options.cold_weights ? ", cold weights" : "", seconds,
-                   j->result.check_seconds, j->result.trial_seconds,
+                   j->device.description,
+                   (unsigned long long)j->device.measured.n_timed,
+                   (unsigned long long)j->device.measured.n_found,
+                   j->device.measured.options.cold_weights ? ", cold weights" : "",
+                   seconds, j->result.check_seconds, j->result.trial_seconds,
                    (double)noe_peak_rss_kib() / 1024);
     if (j->cmd->verbose)
         noe_report_opaque(&b, j->model);
@@ -219,6 +260,9 @@ static noe_status optimize_model(job *j, noe_error *err)
     NOE_TRY(count_path(&j->before, j->cmd->in, err));
     NOE_TRY(search_and_check(j, err));
     NOE_TRY(write_model(j, err));
+    if (j->cmd->record)
+        NOE_TRY(noe_file_write(j->cmd->record, noe_buf_text(&j->recorder.text),
+                               j->recorder.text.len, err));
     print_report(j, noe_wall_seconds() - start);
     return NOE_OK;
 }
@@ -228,12 +272,12 @@ static void release(job *j)
     noe_optimize_result_clear(&j->result);
     drop_written(j);
     noe_costs_clear(&j->costs);
-    noe_backend_costs_clear(&j->measured);
+    noe_cost_recorder_clear(&j->recorder);
+    noe_device_close(&j->device);
     noe_ruledb_close(j->cost_db);
-    if (j->backend)
-        j->backend->vt->close(j->backend);
     noe_rule_set_clear(&j->rules);
     noe_onnx_free(j->model);
+    free(j->folder);
 }
 
 static const char epilogue[] =
@@ -271,7 +315,13 @@ static noe_program describe(command *c, noe_option *options)
         {"seed", 0, NOE_OPTION_INT, &c->seed, 0, 9e15, "<n>",
          "seed of the check's inputs", 0},
         {"device", 0, NOE_OPTION_TEXT, &c->device, 0, 0, "<name>",
-         "where to measure: cpu or reference", 0},
+         "where costs come from: cpu, ort, ort:LIBRARY, ...", 1},
+        {"freeze", 0, NOE_OPTION_FLAG, &c->freeze, 0, 0, NULL,
+         "use only what --costs holds, measure nothing", 0},
+        {"hot-weights", 0, NOE_OPTION_FLAG, &c->hot_weights, 0, 0, NULL,
+         "time with weights in the cache even if there are too many", 0},
+        {"record", 0, NOE_OPTION_TEXT, &c->record, 0, 0, "<file>",
+         "write the costs that were used, for --device table:<file>", 0},
         {"fold-limit", 0, NOE_OPTION_INT, &c->fold_limit, -1, 9e15, "<bytes>",
          "growth allowed for weights (-1: 10 % or 1 MiB)", 0},
         {"rtol", 0, NOE_OPTION_REAL, &c->rtol, 0, 1, "<x>",
@@ -309,10 +359,9 @@ static noe_status place_operands(command *c, const char **operands, int n,
         c->out = operands[1];
     if (!c->out && !c->dry_run)
         return noe_fail(err, NOE_ERR_ARG, "no place for the result: give -o <file>");
-    if (strcmp(c->device, "cpu") && strcmp(c->device, "reference"))
-        return noe_fail(err, NOE_ERR_ARG, "--device: '%s' is not cpu or reference",
-                        c->device);
-    return NOE_OK;
+    if (c->freeze && !c->costs)
+        return noe_fail(err, NOE_ERR_ARG, "--freeze needs --costs <file>");
+    return noe_device_check_name(c->device, err);
 }
 
 int main(int argc, char **argv)
@@ -326,7 +375,7 @@ int main(int argc, char **argv)
                    .threads = 1,
                    .seed = 1,
                    .fold_limit = -1};
-    noe_option options[24];
+    noe_option options[40];
     const char *operands[2];
     int n_operands;
     noe_program program = describe(&cmd, options);

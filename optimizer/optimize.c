@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/optimize.h"
+#include "optimizer/partition.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,7 +30,7 @@ static noe_status find_better(const noe_env *env, const noe_graph *g,
     *folded = NULL;
     NOE_TRY(noe_graph_expand(g, &core, err));
     noe_status status =
-        noe_search(env, core, rules, costs, &options->search, &r->search, err);
+        noe_search_parts(env, core, rules, costs, &options->search, &r->search, err);
     if (status == NOE_OK)
         status = noe_costs_graph(costs, core, INFINITY, &r->before, err);
     noe_graph_free(core);
@@ -106,15 +107,24 @@ static noe_status check(const noe_env *env, const noe_graph *g, const noe_graph 
     return status;
 }
 
-static noe_status time_whole(const noe_graph *g, const noe_graph *folded,
-                             noe_backend *backend, noe_optimize_result *r,
-                             noe_error *err)
+static noe_status time_cut(const noe_graph *g, const noe_graph *folded,
+                           noe_backend *backend, noe_trial *trial, noe_error *err)
 {
     noe_cut cut;
-    double start = noe_wall_seconds();
     NOE_TRY(make_cut(g, folded, &cut, err));
-    noe_status status = noe_trial_run(backend, &cut, &r->trial, err);
+    noe_status status = noe_trial_run(backend, &cut, trial, err);
     noe_cut_clear(&cut);
+    return status;
+}
+
+static noe_status time_whole(const noe_graph *g, const noe_graph *folded,
+                             noe_backend *backend, const noe_optimize_options *options,
+                             noe_optimize_result *r, noe_error *err)
+{
+    double start = noe_wall_seconds();
+    noe_status status =
+        options->trial ? options->trial(options->trial_ctx, g, folded, &r->trial, err)
+                       : time_cut(g, folded, backend, &r->trial, err);
     r->trial_seconds = noe_wall_seconds() - start;
     return status;
 }
@@ -128,7 +138,7 @@ static noe_status decide(const noe_env *env, const noe_graph *g, noe_graph *fold
     if (backend)
         NOE_TRY(check(env, g, folded, backend, options, r, err));
     if (backend && options->time_whole)
-        NOE_TRY(time_whole(g, folded, backend, r, err));
+        NOE_TRY(time_whole(g, folded, backend, options, r, err));
     r->decision =
         r->trial.done && !r->trial.faster ? NOE_DECISION_NO_SPEED : NOE_DECISION_BETTER;
     return NOE_OK;

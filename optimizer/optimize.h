@@ -22,11 +22,17 @@ typedef enum noe_decision {
 typedef noe_status noe_reread_fn(void *ctx, const noe_graph *g, const noe_graph **seen,
                                  noe_error *err);
 
+/* Times g against its better form, in another way than cut out and on the backend. */
+typedef noe_status noe_trial_fn(void *ctx, const noe_graph *g, const noe_graph *better,
+                                noe_trial *trial, noe_error *err);
+
 typedef struct noe_optimize_options {
     noe_search_options search;
     noe_check_options check;
     uint64_t seed;
-    bool time_whole; /* compare the whole graphs on the device */
+    bool time_whole;     /* compare the whole graphs on the device */
+    noe_trial_fn *trial; /* NULL: noe_trial_run on the backend */
+    void *trial_ctx;
     noe_origin_op_fn *origin_op;
     void *origin_ctx;
     noe_reread_fn *reread; /* may be NULL: then graphs are checked as they are */

@@ -586,6 +586,8 @@ static noe_status start(search *s, const noe_graph *g)
     NOE_TRY(copy_live(g, &first.graph, s->err));
     s->best = noe_frontier_add(&s->frontier, &first);
     noe_cost *cost = &s->frontier.states[s->best].cost;
+    NOE_TRY(noe_costs_accept(s->costs, first.graph, s->err));
+    cost = &s->frontier.states[s->best].cost;
     NOE_TRY(noe_costs_graph(s->costs, first.graph, INFINITY, cost, s->err));
     s->result->before = *cost;
     s->max_operators = cost->n_operators * MAX_OPERATOR_FACTOR + MAX_OPERATOR_EXTRA;

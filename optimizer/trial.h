@@ -14,9 +14,21 @@ typedef struct noe_trial {
     bool done;   /* false: nothing is computed, or it takes no time */
     bool faster; /* the whole confidence interval lies above 1 */
     noe_pair_measure pair;
+    double difference; /* of the outputs, seen where it was timed; negative: not seen */
 } noe_trial;
 
 NOE_NODISCARD noe_status noe_trial_run(noe_backend *backend, const noe_cut *cut,
                                        noe_trial *trial, noe_error *err);
+
+/* The same for two models as they are written, in ONNX Runtime. g, the graph of the
+ * first, gives the shapes of inputs; folder that of external data. */
+typedef struct noe_bytes {
+    const char *data;
+    size_t len;
+} noe_bytes;
+NOE_NODISCARD noe_status noe_trial_models(noe_backend *ort, const noe_graph *g,
+                                          const char *folder, noe_bytes original,
+                                          noe_bytes result, noe_trial *trial,
+                                          noe_error *err);
 
 #endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Option --device: where costs come from, and where whole models are timed.
+ *
+ *   cpu               oneDNN, in this process
+ *   reference         the project's own evaluator
+ *   ort[:LIBRARY]     the user's ONNX Runtime, in a worker
+ *   roofline          estimated from operations and bytes: nothing is measured
+ *   table:FILE        recorded costs (cost_table.h): nothing is measured
+ */
+#ifndef NOE_OPTIMIZER_DEVICE_H
+#define NOE_OPTIMIZER_DEVICE_H
+
+#include "optimizer/cost_backend.h"
+#include "optimizer/cost_table.h"
+
+typedef struct noe_device {
+    noe_backend *timing;   /* NULL: nothing is measured */
+    noe_backend *checking; /* computes both graphs in checks; may be the same */
+    noe_cost_model *model; /* what a search goes by; one of the next */
+    noe_backend_costs measured;
+    noe_table_costs table;
+    noe_cost_model roofline;
+    bool is_ort; /* timing is ONNX Runtime */
+    char description[200];
+} noe_device;
+
+typedef struct noe_device_options {
+    const char *name;
+    noe_ruledb *db;    /* keeps what is measured; may be NULL */
+    bool frozen;       /* only what db holds, nothing is measured */
+    bool cold_weights; /* the model's weights do not fit into the cache */
+} noe_device_options;
+
+NOE_NODISCARD noe_status noe_device_check_name(const char *name, noe_error *err);
+NOE_NODISCARD noe_status noe_device_open(noe_device *d, const noe_device_options *o,
+                                         const noe_env *env, noe_error *err);
+/* Zero-initialised is closed. */
+void noe_device_close(noe_device *d);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "optimizer/partition.h"
+#include "optimizer/rewrite.h"
+#include "optimizer/segment.h"
+#include <math.h>
+#include <stdlib.h>
+
+/* Passes end when one, and the next with other seams, change nothing. What moves along
+ * a network (a slice towards its input) moves a segment a pass. */
+#define MAX_PASSES 24
+
+/* What a kind of segment becomes. */
+typedef struct kind {
+    uint64_t key;
+    noe_extract sample;
+    noe_search_result found; /* n_path 0: nothing is better */
+    uint32_t n_copies;
+} kind;
+
+typedef struct parts {
+    const noe_env *env;
+    const noe_rule_set *rules;
+    noe_costs *costs;
+    const noe_search_options *options;
+    noe_search_result *result;
+    noe_error *err;
+    noe_seams seams;
+    kind *kinds;
+    uint32_t n_kinds, cap_kinds;
+    int cap_path;
+    double deadline;
+    uint64_t growth_left;
+} parts;
+
+static kind *find_kind(parts *p, uint64_t key)
+{
+    for (uint32_t i = 0; i < p->n_kinds; i++) {
+        if (p->kinds[i].key == key)
+            return &p->kinds[i];
+    }
+    return NULL;
+}
+
+/* ---- searching one kind ---- */
+
+static void add_up(noe_search_result *sum, const noe_search_result *r)
+{
+    sum->n_expanded += r->n_expanded;
+    sum->n_sweeps += r->n_sweeps;
+    sum->n_candidates += r->n_candidates;
+    sum->interrupted |= r->interrupted;
+    sum->out_of_time |= r->out_of_time;
+    sum->out_of_budget |= r->out_of_budget;
+}
+
+static noe_status search_kind(parts *p, kind *k)
+{
+    noe_search_options options = *p->options;
+    if (p->deadline > 0)
+        options.time_limit = fmax(1e-3, p->deadline - noe_wall_seconds());
+    options.max_growth = p->growth_left / (k->n_copies ? k->n_copies : 1);
+    noe_status status = noe_search(p->env, k->sample.graph, p->rules, p->costs,
+                                   &options, &k->found, p->err);
+    add_up(p->result, &k->found);
+    return status;
+}
+
+static bool must_stop(parts *p)
+{
+    if (p->deadline > 0 && noe_wall_seconds() > p->deadline)
+        p->result->out_of_time = true;
+    p->result->interrupted |= noe_cancelled(p->env) != 0;
+    return p->result->interrupted || p->result->out_of_time;
+}
+
+/* Extracts all segments; new kinds are searched in order of their first copy. */
+static noe_status search_kinds(parts *p, const noe_segments *s, noe_extract *x)
+{
+    uint32_t first_new = p->n_kinds;
+    for (uint32_t i = 0; i < s->n; i++) {
+        noe_segment_extract(s, i, &x[i]);
+        kind *known = find_kind(p, x[i].key);
+        kind fresh = {.key = x[i].key, .n_copies = 1};
+        if (known)
+            known->n_copies++;
+        else
+            NOE_PUSH(p->kinds, p->n_kinds, p->cap_kinds, fresh);
+    }
+    for (uint32_t i = 0; i < s->n && !must_stop(p); i++) {
+        kind *k = find_kind(p, x[i].key);
+        if (k < p->kinds + first_new || k->sample.graph)
+            continue;
+        noe_segment_extract(s, i, &k->sample);
+        noe_progress(p->env, "segment %u of %u, %u kinds", i + 1, s->n, p->n_kinds);
+        NOE_TRY(search_kind(p, k));
+    }
+    return NOE_OK;
+}
+
+/* ---- putting results in place ---- */
+
+typedef struct builder {
+    const noe_graph *from;
+    noe_graph *to;
+    noe_ref *map; /* from -> to */
+    noe_error *err;
+} builder;
+
+static noe_status carry(builder *b, noe_ref r, noe_ref *image)
+{
+    return noe_graph_transfer(b->to, b->from, r, b->map, image, b->err);
+}
+
+static noe_status carry_members(builder *b, const noe_segments *s, uint32_t i)
+{
+    noe_ref image;
+    for (uint32_t k = s->first[i]; k < s->first[i + 1]; k++)
+        NOE_TRY(carry(b, (noe_ref){s->nodes[k], 0}, &image));
+    return NOE_OK;
+}
+
+/* Node of the sample that has this value, UINT32_MAX if none. */
+static uint32_t find_value(const noe_graph *sample, uint64_t hash)
+{
+    for (uint32_t i = 0; i < sample->n_nodes; i++) {
+        if (sample->nodes[i].hash == hash)
+            return i;
+    }
+    return UINT32_MAX;
+}
+
+static uint32_t input_number(const noe_extract *x, uint32_t node)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < node; i++)
+        n += x->graph->nodes[i].op == NOE_OP_INPUT;
+    return n;
+}
+
+/* What stands in copy x for node i of the kind's better graph: a node of the copy that
+ * is still there, a value from outside, or a new node. */
+static noe_status place_node(builder *b, const kind *k, const noe_extract *x,
+                             uint32_t i, noe_ref *images)
+{
+    const noe_graph *better = k->found.graph;
+    const noe_node *n = &better->nodes[i];
+    uint32_t same = find_value(k->sample.graph, n->hash);
+    if (same != UINT32_MAX && x->of_node[same] != UINT32_MAX)
+        return carry(b, (noe_ref){x->of_node[same], 0}, &images[i]);
+    if (same != UINT32_MAX)
+        return carry(b, x->outer[input_number(x, same)], &images[i]);
+    noe_ref in[NOE_MAX_INPUTS];
+    NOE_ASSERT(n->op < NOE_OP_COUNT);
+    for (uint32_t j = 0; j < n->n_inputs; j++)
+        in[j] = images[noe_graph_inputs(better, i)[j].node];
+    return noe_graph_add(b->to, n->op, n->params, in, (int)n->n_inputs, &images[i],
+                         b->err);
+}
+
+static noe_status place(builder *b, const kind *k, const noe_extract *x)
+{
+    const noe_graph *better = k->found.graph;
+    noe_ref *images = noe_malloc((better->n_nodes + 1) * sizeof *images);
+    uint8_t *live = noe_malloc(better->n_nodes + 1);
+    noe_status status = NOE_OK;
+    noe_graph_mark_live(better, live);
+    for (uint32_t i = 0; i < better->n_nodes && status == NOE_OK; i++) {
+        if (live[i])
+            status = place_node(b, k, x, i, images);
+    }
+    for (uint32_t i = 0; i < better->n_outputs && status == NOE_OK; i++) {
+        noe_ref image = images[better->outputs[i].ref.node];
+        b->map[x->outputs[i]] = image;
+        if (image.port == 0 && b->from->nodes[x->outputs[i]].name)
+            noe_graph_set_name(b->to, image.node, b->from->nodes[x->outputs[i]].name);
+    }
+    free(images);
+    free(live);
+    return status;
+}
+
+static noe_status put_together(parts *p, const noe_segments *s, const noe_extract *x,
+                               noe_graph **out)
+{
+    const noe_graph *g = s->g;
+    builder b = {g, noe_graph_new(g->pool),
+                 noe_malloc((g->n_nodes + 1) * sizeof *b.map), p->err};
+    noe_status status = NOE_OK;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        b.map[i] = NOE_REF_NONE;
+    for (uint32_t i = 0; i < s->n && status == NOE_OK; i++) {
+        const kind *k = find_kind(p, x[i].key);
+        status = k->found.n_path > 0 ? place(&b, k, &x[i]) : carry_members(&b, s, i);
+    }
+    for (uint32_t i = 0; i < g->n_outputs && status == NOE_OK; i++) {
+        noe_ref image;
+        status = carry(&b, g->outputs[i].ref, &image);
+        if (status == NOE_OK)
+            noe_graph_add_output(b.to, image, g->outputs[i].name);
+    }
+    free(b.map);
+    if (status != NOE_OK) {
+        noe_graph_free(b.to);
+        return status;
+    }
+    *out = b.to;
+    return NOE_OK;
+}
+
+/* Rules of this pass, once for each copy. */
+static bool note_path(parts *p, const noe_segments *s, const noe_extract *x)
+{
+    noe_search_result *r = p->result;
+    bool any = false;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const kind *k = find_kind(p, x[i].key);
+        for (int j = 0; j < k->found.n_path; j++) {
+            NOE_PUSH(r->path, r->n_path, p->cap_path, k->found.path[j]);
+            any = true;
+        }
+    }
+    return any;
+}
+
+/* ---- passes ---- */
+
+static noe_status one_pass(parts *p, noe_graph **g, bool *changed)
+{
+    noe_segments s;
+    noe_segments_find(&s, *g, &p->seams);
+    noe_extract *x = noe_calloc(s.n + 1, sizeof *x);
+    noe_graph *next = NULL;
+    for (uint32_t i = 0; i < p->n_kinds; i++)
+        p->kinds[i].n_copies = 0;
+    noe_status status = search_kinds(p, &s, x);
+    *changed = status == NOE_OK && note_path(p, &s, x);
+    if (*changed)
+        status = put_together(p, &s, x, &next);
+    for (uint32_t i = 0; i < s.n; i++)
+        noe_extract_clear(&x[i]);
+    free(x);
+    noe_segments_clear(&s);
+    if (next) {
+        noe_graph_free(*g);
+        *g = next;
+    }
+    return status;
+}
+
+static noe_status copy_live(const noe_graph *g, noe_graph **out, noe_error *err)
+{
+    noe_rewriter r;
+    noe_rewriter_init(&r, g);
+    noe_status status = noe_rewriter_finish(&r, NULL, out, NULL, err);
+    noe_rewriter_clear(&r);
+    return status;
+}
+
+static noe_status run_passes(parts *p, const noe_graph *g)
+{
+    noe_search_result *r = p->result;
+    bool changed = true, changed_before = true;
+    NOE_TRY(copy_live(g, &r->graph, p->err));
+    NOE_TRY(noe_costs_accept(p->costs, r->graph, p->err));
+    for (int i = 0; i < MAX_PASSES && (changed || changed_before) && !must_stop(p);
+         i++) {
+        changed_before = changed;
+        if (i % 2 == 0)
+            p->seams.n = 0; /* each second pass avoids the seams of the one before */
+        NOE_TRY(one_pass(p, &r->graph, &changed));
+    }
+    NOE_TRY(noe_costs_graph(p->costs, g, INFINITY, &r->before, p->err));
+    return noe_costs_graph(p->costs, r->graph, INFINITY, &r->after, p->err);
+}
+
+static void count_rules(noe_search_result *r, int n_rules)
+{
+    free(r->applied);
+    r->applied = noe_calloc((size_t)n_rules + 1, sizeof *r->applied);
+    for (int i = 0; i < r->n_path; i++)
+        r->applied[r->path[i]]++;
+}
+
+noe_status noe_search_parts(const noe_env *env, const noe_graph *g,
+                            const noe_rule_set *rules, noe_costs *costs,
+                            const noe_search_options *options,
+                            noe_search_result *result, noe_error *err)
+{
+    noe_segments whole;
+    noe_seams none = {0};
+    noe_segments_find(&whole, g, &none);
+    uint32_t n = whole.n;
+    noe_segments_clear(&whole);
+    free(none.hashes);
+    if (n <= 1)
+        return noe_search(env, g, rules, costs, options, result, err);
+    *result = (noe_search_result){0};
+    parts p = {.env = env,
+               .rules = rules,
+               .costs = costs,
+               .options = options,
+               .result = result,
+               .err = err,
+               .growth_left = options->max_growth};
+    if (options->time_limit > 0)
+        p.deadline = noe_wall_seconds() + options->time_limit;
+    noe_status status = run_passes(&p, g);
+    /* Segments are priced apart; what fuses across a seam may have made it dearer. */
+    if (status == NOE_OK && result->after.seconds > result->before.seconds) {
+        noe_graph_free(result->graph);
+        result->after = result->before;
+        result->n_path = 0;
+        status = copy_live(g, &result->graph, err);
+    }
+    if (status == NOE_OK)
+        count_rules(result, rules->n);
+    for (uint32_t i = 0; i < p.n_kinds; i++) {
+        noe_extract_clear(&p.kinds[i].sample);
+        noe_search_result_clear(&p.kinds[i].found);
+    }
+    free(p.kinds);
+    free(p.seams.hashes);
+    return status;
+}
