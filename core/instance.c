@@ -330,6 +330,11 @@ bool noe_instance_find(const noe_rule *rule, uint64_t seed, int index, int max_a
         if (noe_instance_try(rule, &rng, &style, inst))
             return true;
     }
+    for (int i = 0; rule->n_pvars == 0 && i < max_attempts; i++) {
+        ++*attempts;
+        if (noe_instance_guess(rule, &rng, index % 4 != 3, inst))
+            return true;
+    }
     return false;
 }
 

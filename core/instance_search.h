@@ -24,6 +24,10 @@ typedef struct noe_search {
     int n_facts;
 } noe_search;
 
+/* One guess, for rules without parameter variables (core/instance_guess.c). */
+bool noe_instance_guess(const noe_rule *rule, noe_rng *rng, bool wants_spread,
+                        noe_instance *inst);
+
 /* Makes node's output have the wanted shape (rank NOE_RANK_UNKNOWN: any) by choosing
  * what is still free below it. */
 bool noe_search_solve(noe_search *s, uint16_t node, const noe_shape *want);

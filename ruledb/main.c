@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * noether-rules: looks into a rule database. It only reads the database; `export`
- * writes a rule file. Exit codes: 0 done, 1 `check` found problems or `derive` met a
- * rule that is not derivable, else those of the README.
+ * noether-rules: looks into a rule database. It only reads the database, but for
+ * `import`; `export` writes a rule file. Exit codes: 0 done, 1 `check` found problems
+ * or `derive` met a rule that is not derivable, else those of the README.
  */
 #include "ruledb/report.h"
 #include "core/base/file.h"
@@ -15,7 +15,7 @@
 
 static const char *format = "text";
 static int64_t level = -1;
-static int reduces, steps;
+static int reduces, steps, taso;
 static noe_report_options report = {.level = -1, .limit = 20};
 
 static const noe_option options[] = {
@@ -29,6 +29,8 @@ static const noe_option options[] = {
      "list: only rules of this level; -1 for all", 1},
     {"steps", 0, NOE_OPTION_FLAG, &steps, 0, 0, NULL,
      "derive: also every term of the derivations", 1},
+    {"taso", 0, NOE_OPTION_FLAG, &taso, 0, 0, NULL,
+     "export: in TASO's protobuf format; what it cannot say is listed", 1},
     {"format", 0, NOE_OPTION_TEXT, &format, 0, 0, "<format>",
      "list, stats, refuted, pending: text, or tsv with whole ids", 1},
 };
@@ -52,6 +54,8 @@ static const noe_program program = {
         "use\n"
         "                by rewriting, with which (ID>@PLACE: left to right at the\n"
         "                operand, ID<@PLACE: back), is it false, or is it unknown\n"
+        "  import FILE   the rules of the file as candidates for noether-verify\n"
+        "Rule files are texts, or in TASO's protobuf format.\n"
         "\n"
         "Examples:\n"
         "  noether-rules rules.db list --op conv --reduces\n"
@@ -124,8 +128,25 @@ static noe_status do_check(call *c, noe_error *err)
     return noe_report_check(c->db, &c->answer, &c->n_problems, err);
 }
 
+static noe_status export_taso(call *c, noe_error *err)
+{
+    noe_buf file = {0};
+    noe_status status = noe_report_export_taso(c->db, &file, &c->answer, err);
+    if (status == NOE_OK)
+        status = noe_file_write(c->argument, noe_buf_text(&file), file.len, err);
+    noe_buf_clear(&file);
+    return status;
+}
+
+static noe_status do_import(call *c, noe_error *err)
+{
+    return noe_report_import(c->db, c->argument, &c->answer, err);
+}
+
 static noe_status do_export(call *c, noe_error *err)
 {
+    if (taso)
+        return export_taso(c, err);
     noe_buf rules = {0};
     int n_rules;
     noe_status status = noe_report_export(c->db, &rules, &n_rules, err);
@@ -157,6 +178,7 @@ static const struct command {
     {"stats", WANTS_NOTHING, do_stats},    {"refuted", WANTS_MAYBE, do_refuted},
     {"pending", WANTS_MAYBE, do_pending},  {"check", WANTS_NOTHING, do_check},
     {"export", WANTS_ARGUMENT, do_export}, {"derive", WANTS_ARGUMENT, do_derive},
+    {"import", WANTS_ARGUMENT, do_import},
 };
 
 static noe_status find_command(const char *name, const char *argument,
@@ -213,7 +235,9 @@ static noe_status run(const char **operands, int n_operands, call *c, noe_error 
     report.use_colour = wants_colour();
     NOE_TRY(check_options(err));
     NOE_TRY(find_command(operands[1], c->argument, &command, err));
-    NOE_TRY(noe_ruledb_open(operands[0], NOE_RULEDB_READ, &c->db, err));
+    bool writes = command->run == do_import;
+    NOE_TRY(noe_ruledb_open(operands[0], writes ? NOE_RULEDB_CREATE : NOE_RULEDB_READ,
+                            &c->db, err));
     return command->run(c, err);
 }
 

@@ -44,6 +44,13 @@ NOE_NODISCARD noe_status noe_report_check(noe_ruledb *db, noe_buf *out, int *n_p
 NOE_NODISCARD noe_status noe_report_export(noe_ruledb *db, noe_buf *out, int *n_rules,
                                            noe_error *err);
 
+/* The rules of a file, rule text or TASO's format, as candidates of a run of their own;
+ * all of them or none. The database must be open for writing. */
+NOE_NODISCARD noe_status noe_report_import(noe_ruledb *db, const char *path,
+                                           noe_buf *out, noe_error *err);
+/* The rules in use that TASO's format can say; out gets a line for each other one. */
+NOE_NODISCARD noe_status noe_report_export_taso(noe_ruledb *db, noe_buf *file,
+                                                noe_buf *out, noe_error *err);
 /* A line a rule of the file: derivable from the rules in use, refuted, or unknown. */
 typedef struct noe_derive_counts {
     int n_derivable, n_refuted, n_unknown;

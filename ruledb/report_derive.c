@@ -6,6 +6,7 @@
 #include "ruledb/report.h"
 #include "core/base/file.h"
 #include "core/derive.h"
+#include "ruledb/taso.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,17 +127,60 @@ static noe_status judge_line(void *ctx, const noe_rule_line *line, noe_error *er
     return NOE_OK;
 }
 
+static void judge_text(judge *j, const char *label, const char *text)
+{
+    noe_rule *rule = noe_malloc(sizeof *rule);
+    if (noe_rule_parse(text, SIZE_MAX, rule, NULL) == NOE_OK)
+        judge_rule(j, label, rule);
+    free(rule);
+}
+
+/* A rule that does not hold or is not derivable in general may under the condition that
+ * no convolution has groups; that line follows its own, and is not counted. */
+static void judge_taso_rule(judge *j, int number, const noe_taso_rule *rule)
+{
+    noe_derive_counts before = *j->counts, after;
+    char label[64];
+    snprintf(label, sizeof label, "%d", number);
+    if (!rule->text) {
+        noe_buf_printf(j->out, "%d unknown: not translated: ", number);
+        noe_report_add_text(j->out, rule->reason, 300);
+        noe_buf_puts(j->out, "\n");
+        j->counts->n_unknown++;
+        return;
+    }
+    judge_text(j, label, rule->text);
+    if (!rule->narrow || j->counts->n_derivable > before.n_derivable)
+        return;
+    after = *j->counts;
+    snprintf(label, sizeof label, "%d (without groups)", number);
+    judge_text(j, label, rule->narrow);
+    *j->counts = after;
+}
+
+static noe_status judge_data(judge *j, const char *path, const char *data, size_t len,
+                             noe_error *err)
+{
+    noe_taso_rules rules;
+    if (!noe_taso_looks_like(data, len))
+        return noe_rules_parse(data, path, judge_line, j, err);
+    noe_status status = noe_taso_read(data, len, &rules, err);
+    if (status != NOE_OK) {
+        noe_error_prefix(err, "%s: ", path);
+        return status;
+    }
+    for (int i = 0; i < rules.n; i++)
+        judge_taso_rule(j, i, &rules.rules[i]);
+    noe_taso_rules_clear(&rules);
+    return NOE_OK;
+}
+
 static noe_status judge_file(judge *j, const char *path, noe_error *err)
 {
     char *data;
     size_t len;
     NOE_TRY(noe_file_read(path, MAX_FILE_BYTES, &data, &len, err));
-    noe_status status = NOE_OK;
-    if (strlen(data) != len)
-        status = noe_fail(err, NOE_ERR_PARSE, "%s: a zero byte at %zu: no rule file",
-                          path, strlen(data));
-    if (status == NOE_OK)
-        status = noe_rules_parse(data, path, judge_line, j, err);
+    noe_status status = judge_data(j, path, data, len, err);
     free(data);
     return status;
 }
@@ -151,6 +195,10 @@ noe_status noe_report_derive(noe_ruledb *db, const char *path,
     j.config = noe_derive_default();
     noe_status status =
         noe_ruledb_each_rule(db, noe_op_table_hash(), load_rule, &j, err);
+    if (status == NOE_OK && j.n_ids == 0)
+        status = noe_fail(err, NOE_ERR_DB,
+                          "no rules in use to derive from; noether-generate and "
+                          "noether-verify make them");
     if (status == NOE_OK)
         status = judge_file(&j, path, err);
     if (status == NOE_OK)

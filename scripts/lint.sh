@@ -79,7 +79,7 @@ check_homes() {
 report foreign_headers "$(
   check_homes 'z3(_[a-z]*)?\.h' '(tests/)?verifier/'
   check_homes 'sqlite3\.h' '(tests/)?ruledb/'
-  check_homes '(protobuf-c|[^">]*\.pb-c\.h)' '(tests/)?onnx_io/'
+  check_homes '(protobuf-c|[^">]*\.pb-c\.h)' '(tests/)?(onnx_io/|ruledb/(test_)?taso)'
   check_homes '(oneapi/)?dnnl' '(tests/)?runtime/'
   check_homes 'xxhash\.h' 'core/base/hash\.c'
   check_homes 'check\.h' 'tests/support/support\.h'
