@@ -7,32 +7,38 @@
  *
  * F is linear and its coefficients are products over the axes. Hence the fingerprint of
  * a multilinear operator's result follows from small vectors of its operands, without
- * the result: linear, one operand   F(L x) = <L' r, x>; the vector L' r is found by
- * evaluating L on unit vectors, so it is the operator's meaning whatever that is linear
- * in both        F(op(a, b)) = F(op(a, 0)) + F(op(0, b)), as above mul, div r * a
- * summed over broadcast axes, times b (or its inverse) matmul                row vector
- * of a times column vector of b conv                  weighted sums of shifted images
- * times sums of kernels The last three restate the operator; a test compares every one
- * of them with evaluation. Everything else is evaluated and projected.
+ * the result:
+ *
+ *   linear, one operand  F(L x) = <L' r, x>; the vector L' r is found by evaluating L
+ * on unit vectors, so it is the operator's meaning whatever that is linear in both
+ * F(op(a, b)) = F(op(a, 0)) + F(op(0, b)), as above mul, div             r * a summed
+ * over broadcast axes, times b (or its inverse) matmul               row vector of a
+ * times column vector of b conv                 weighted sums of shifted images times
+ * sums of kernels
+ *
+ * The last three restate the operator; a test compares every one of them with
+ * evaluation. Everything else is evaluated and projected.
  */
-#include "generator/universe.h"
+#include "generator/fingerprint.h"
 
+#include "core/base/hash.h"
 #include <stdlib.h>
 
 #define P NOE_FIELD_P
 /* Long enough for the dimensions of every space, checked in noe_universe_build. */
 #define U_LEN NOE_SPACE_MAX_DIM
+/* Vectors of one thread, together; beyond that they are computed again. */
+#define CACHE_BYTES (32u << 20)
+#define FIRST_SLOTS (1u << 12)
 
-/* A vector cached at a value; both lanes one after the other, each of n entries. */
-struct noe_sketch {
-    noe_sketch *next;
-    uint64_t key;
+/* A vector that belongs to a value; lanes one after the other, each of n entries. */
+typedef struct sketch {
     uint32_t n;
     uint32_t v[];
-};
+} sketch;
 
 typedef enum sketch_kind {
-    SKETCH_LINEAR, /* F of the part that this operand contributes: one entry */
+    SKETCH_FORM, /* a linear form of the value: one entry */
     SKETCH_MUL,
     SKETCH_U, /* the u channel; one lane */
     SKETCH_INVERSE,
@@ -40,13 +46,21 @@ typedef enum sketch_kind {
     SKETCH_COLUMN,
     SKETCH_IMAGE,
     SKETCH_KERNEL,
+    SKETCH_DATA, /* elements */
     SKETCH_KINDS,
 } sketch_kind;
+
+/* A linear form on tensors of one size: lanes x samples x elements. Operators that move
+ * data have few different ones. */
+typedef struct form {
+    uint32_t *v;
+    size_t n;
+} form;
 
 /* How a move acts on operands of these shapes. */
 typedef struct functional {
     bool is_bilinear;
-    uint32_t *side[2]; /* coefficients over the operand, lanes x samples x elements */
+    uint32_t form[2];
 } functional;
 
 struct noe_projector {
@@ -54,10 +68,27 @@ struct noe_projector {
     int n_samples;
     uint32_t u[NOE_GEN_LANES][NOE_SPACE_MAX_RANK + 1][NOE_SPACE_MAX_RANK][U_LEN];
     uint32_t rho[NOE_GEN_LANES][NOE_MAX_SAMPLES];
-    uint32_t *by_shape[NOE_MAX_SHAPES]; /* lanes x elements, without rho */
-    noe_key_table *index;               /* (move, cut, shapes) -> functional */
+    uint32_t *by_shape[NOE_MAX_SHAPES];   /* lanes x samples x elements */
+    noe_fingerprint ones[NOE_MAX_SHAPES]; /* of all-ones tensors */
+    noe_key_table *index;                 /* (move, cut, shapes) -> functional */
+    noe_key_table *form_index;            /* content -> form */
+    form *forms;
+    uint32_t n_forms, cap_forms;
     functional *functionals;
     uint32_t n_functionals, cap_functionals;
+};
+
+typedef struct slot {
+    uint64_t key; /* 0: free */
+    sketch *sketch;
+} slot;
+
+struct noe_sketcher {
+    const noe_universe *u;
+    noe_arena arena;
+    slot *slots;
+    uint32_t n_slots, n_used;
+    noe_fe *scratch; /* one value */
 };
 
 static uint32_t mul_mod(uint32_t a, uint32_t b)
@@ -99,6 +130,13 @@ static uint32_t dot_fe(const uint32_t *a, const noe_fe *b, size_t n)
     return reduce_halves(low, high);
 }
 
+/* out[i] := a[i] * b[i] */
+static void multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = mul_mod(a[i], b[i]);
+}
+
 noe_projector *noe_projector_new(uint64_t seed, int n_samples)
 {
     noe_projector *p = noe_calloc(1, sizeof *p);
@@ -113,6 +151,7 @@ noe_projector *noe_projector_new(uint64_t seed, int n_samples)
             p->rho[l][q] = (uint32_t)noe_rng_below(&rng, P);
     }
     p->index = noe_key_table_new();
+    p->form_index = noe_key_table_new();
     return p;
 }
 
@@ -122,133 +161,144 @@ void noe_projector_free(noe_projector *p)
         return;
     for (int i = 0; i < NOE_MAX_SHAPES; i++)
         free(p->by_shape[i]);
-    for (uint32_t i = 0; i < p->n_functionals; i++) {
-        free(p->functionals[i].side[0]);
-        free(p->functionals[i].side[1]);
-    }
+    for (uint32_t i = 0; i < p->n_forms; i++)
+        free(p->forms[i].v);
+    free(p->forms);
     free(p->functionals);
     noe_key_table_free(p->index);
+    noe_key_table_free(p->form_index);
     free(p);
 }
 
-/* The coefficients of one sample, lane after lane. */
-static const uint32_t *coefficients(noe_universe *u, int shape)
+static uint32_t axes_product(const noe_projector *p, const noe_shape *s, int lane,
+                             uint32_t i)
+{
+    uint32_t c = 1;
+    for (int axis = s->rank - 1; axis >= 0; axis--) {
+        uint32_t dim = (uint32_t)s->dim[axis];
+        c = mul_mod(c, p->u[lane][s->rank][axis][i % dim]);
+        i /= dim;
+    }
+    return c;
+}
+
+/* The coefficients of F for a shape, and F of ones. */
+void noe_projector_prepare_shape(noe_universe *u, int shape)
 {
     noe_projector *p = u->projector;
     if (p->by_shape[shape])
-        return p->by_shape[shape];
-    const noe_shape *s = &u->shapes[shape];
+        return;
     uint32_t n = u->n_elements[shape];
-    uint32_t *r = noe_malloc(NOE_GEN_LANES * n * sizeof *r);
+    size_t row = (size_t)u->n_samples * n;
+    uint32_t *r = noe_malloc((NOE_GEN_LANES * row + 1) * sizeof *r);
     for (int l = 0; l < NOE_GEN_LANES; l++) {
+        uint32_t sum = 0;
         for (uint32_t i = 0; i < n; i++) {
-            uint32_t rest = i, c = 1;
-            for (int axis = s->rank - 1; axis >= 0; axis--) {
-                uint32_t dim = (uint32_t)s->dim[axis];
-                c = mul_mod(c, p->u[l][s->rank][axis][rest % dim]);
-                rest /= dim;
+            uint32_t c = axes_product(p, &u->shapes[shape], l, i);
+            for (int q = 0; q < u->n_samples; q++) {
+                uint32_t with_rho = mul_mod(c, p->rho[l][q]);
+                r[(size_t)l * row + (size_t)q * n + i] = with_rho;
+                sum = add_mod(sum, with_rho);
             }
-            r[(uint32_t)l * n + i] = c;
         }
+        p->ones[shape].lane[l] = sum;
     }
-    return p->by_shape[shape] = r;
+    p->by_shape[shape] = r;
 }
 
-noe_fingerprint noe_project(noe_universe *u, int shape, const noe_fe *data)
+noe_fingerprint noe_project(const noe_universe *u, int shape, const noe_fe *data)
 {
-    const uint32_t *r = coefficients(u, shape);
-    uint32_t n = u->n_elements[shape];
-    noe_fingerprint print = {{0}};
-    for (int l = 0; l < NOE_GEN_LANES; l++) {
-        for (int q = 0; q < u->n_samples; q++) {
-            uint32_t f = dot_fe(r + (uint32_t)l * n, data + (size_t)q * n, n);
-            print.lane[l] = add_mod(print.lane[l], mul_mod(u->projector->rho[l][q], f));
-        }
-    }
+    const uint32_t *r = u->projector->by_shape[shape];
+    size_t row = (size_t)u->n_samples * u->n_elements[shape];
+    noe_fingerprint print;
+    NOE_ASSERT(r);
+    for (size_t l = 0; l < NOE_GEN_LANES; l++)
+        print.lane[l] = dot_fe(r + l * row, data, row);
     return print;
 }
 
-static noe_tensor_fe sample_of(const noe_universe *u, uint32_t value, int q)
+static uint64_t shape_offset(int shape)
 {
-    const noe_gen_value *v = &u->values[value];
-    uint32_t n = u->n_elements[v->shape];
-    return (noe_tensor_fe){u->shapes[v->shape], v->data + (size_t)q * n};
+    return noe_mix64((uint64_t)shape + 1);
 }
 
-void noe_universe_eval(const noe_universe *u, int move, uint32_t a, uint32_t b,
-                       const noe_params *params, int out_shape, noe_fe *out)
+/* Two lanes below 2^31 each make 62 bits. */
+uint64_t noe_value_key(int shape, noe_fingerprint print)
 {
-    const noe_move *m = &u->space->moves[move];
-    for (int q = 0; q < u->n_samples; q++) {
-        noe_tensor_fe in[2] = {sample_of(u, a, q)};
-        if (m->n_in == 2)
-            in[1] = sample_of(u, b, q);
-        noe_tensor_fe t = {u->shapes[out_shape],
-                           out + (size_t)q * u->n_elements[out_shape]};
-        noe_eval_fe(&u->field, m->op, params, in, m->n_in, &t);
-    }
+    uint64_t bits = (uint64_t)print.lane[0] << 31 | print.lane[1];
+    return (bits << 2) + shape_offset(shape);
 }
 
-/* Sketches at values */
-
-static noe_sketch *find_sketch(const noe_universe *u, uint32_t value, uint64_t key)
+noe_fingerprint noe_key_print(int shape, uint64_t key)
 {
-    for (noe_sketch *s = u->values[value].sketches; s; s = s->next) {
-        if (s->key == key)
-            return s;
-    }
-    return NULL;
+    uint64_t bits = (key - shape_offset(shape)) >> 2;
+    return (noe_fingerprint){{(uint32_t)(bits >> 31), bits & 0x7FFFFFFF}};
 }
 
-static noe_sketch *add_sketch(noe_universe *u, uint32_t value, uint64_t key, size_t n,
-                              size_t n_lanes)
+noe_fixed noe_fixed_of(const noe_universe *u, int shape, noe_fingerprint print)
 {
-    noe_sketch *s =
-        noe_arena_zalloc(&u->arena, sizeof *s + n * n_lanes * sizeof s->v[0]);
-    s->key = key;
-    s->n = (uint32_t)n;
-    s->next = u->values[value].sketches;
-    u->values[value].sketches = s;
-    return s;
-}
-
-static uint64_t sketch_key(sketch_kind kind, uint64_t what)
-{
-    return what * SKETCH_KINDS + kind;
+    const noe_fingerprint *ones = &u->projector->ones[shape];
+    if (print.lane[0] == 0 && print.lane[1] == 0)
+        return NOE_FIXED_ZEROS;
+    if (print.lane[0] == ones->lane[0] && print.lane[1] == ones->lane[1])
+        return NOE_FIXED_ONES;
+    /* A multiple of ones: both lanes have the same ratio to theirs. */
+    bool is_multiple =
+        mul_mod(print.lane[0], ones->lane[1]) == mul_mod(print.lane[1], ones->lane[0]);
+    return is_multiple ? NOE_FIXED_OTHER : NOE_FIXED_NONE;
 }
 
 /* Functionals */
 
-/* Coefficients of one operand, the other one being 0 (or absent). */
-static uint32_t *probe(noe_universe *u, int move, const int *shapes, int side,
-                       const noe_params *params, int out_shape)
+/* Numbers a form by its content; takes v. */
+static uint32_t intern_form(noe_projector *p, uint32_t *v, size_t n)
 {
-    const noe_move *m = &u->space->moves[move];
-    const uint32_t *r = coefficients(u, out_shape);
-    uint32_t n = u->n_elements[shapes[side]], n_out = u->n_elements[out_shape];
-    size_t row = (size_t)u->n_samples * n;
-    uint32_t *c = noe_malloc(NOE_GEN_LANES * row * sizeof *c);
-    noe_arena_mark mark = noe_arena_save(&u->arena);
-    noe_fe *out = noe_arena_alloc(&u->arena, n_out * sizeof *out);
+    size_t bytes = NOE_GEN_LANES * n * sizeof *v;
+    for (uint64_t salt = 0;; salt++) {
+        uint64_t key = noe_hash64(v, bytes, n + salt) | 1;
+        uint32_t i = noe_key_table_get(p->form_index, key);
+        if (i == UINT32_MAX) {
+            form f = {v, n};
+            NOE_PUSH(p->forms, p->n_forms, p->cap_forms, f);
+            noe_key_table_put(p->form_index, key, p->n_forms - 1);
+            return p->n_forms - 1;
+        }
+        if (p->forms[i].n == n && memcmp(p->forms[i].v, v, bytes) == 0) {
+            free(v);
+            return i;
+        }
+    }
+}
+
+/* Coefficients of one operand, the other one being 0 (or absent). */
+static uint32_t *probe(noe_universe *u, const noe_application *p, const int *shapes,
+                       int side)
+{
+    const noe_move *m = &u->space->moves[p->move];
+    const uint32_t *r = u->projector->by_shape[p->shape];
+    uint32_t n = u->n_elements[shapes[side]], n_out = u->n_elements[p->shape];
+    size_t row = (size_t)u->n_samples * n, row_out = (size_t)u->n_samples * n_out;
+    uint32_t *c = noe_malloc((NOE_GEN_LANES * row + 1) * sizeof *c);
+    noe_arena arena = {0};
+    noe_fe *out = noe_arena_alloc(&arena, n_out * sizeof *out);
     noe_tensor_fe in[2];
     for (int i = 0; i < m->n_in; i++) {
         in[i].shape = u->shapes[shapes[i]];
         in[i].data =
-            noe_arena_zalloc(&u->arena, u->n_elements[shapes[i]] * sizeof(noe_fe));
+            noe_arena_zalloc(&arena, u->n_elements[shapes[i]] * sizeof(noe_fe));
     }
     for (uint32_t i = 0; i < n; i++) {
         in[side].data[i] = noe_fe_int(1);
-        noe_tensor_fe t = {u->shapes[out_shape], out};
-        noe_eval_fe(&u->field, m->op, params, in, m->n_in, &t);
+        noe_tensor_fe t = {u->shapes[p->shape], out};
+        noe_eval_fe(&u->field, m->op, p->params, in, m->n_in, &t);
         in[side].data[i] = noe_fe_int(0);
-        for (int l = 0; l < NOE_GEN_LANES; l++) {
-            uint32_t f = dot_fe(r + (uint32_t)l * n_out, out, n_out);
+        for (size_t l = 0; l < NOE_GEN_LANES; l++) {
             for (int q = 0; q < u->n_samples; q++)
-                c[(size_t)l * row + (size_t)q * n + i] =
-                    mul_mod(f, u->projector->rho[l][q]);
+                c[l * row + (size_t)q * n + i] =
+                    dot_fe(r + l * row_out + (size_t)q * n_out, out, n_out);
         }
     }
-    noe_arena_release(&u->arena, mark);
+    noe_arena_clear(&arena);
     return c;
 }
 
@@ -263,82 +313,207 @@ static bool is_zero(const uint32_t *v, size_t n)
 
 /* A multilinear move vanishes where one operand is 0 exactly if it is not linear in
  * both together; so both coefficient vectors being 0 tells them apart. */
-static functional make_functional(noe_universe *u, int move, const int *shapes,
-                                  const noe_params *params, int out_shape)
+static functional make_functional(noe_universe *u, const noe_application *p,
+                                  const int *shapes)
 {
     functional f = {0};
-    int n_in = u->space->moves[move].n_in;
+    int n_in = u->space->moves[p->move].n_in;
     bool all_zero = true;
     for (int side = 0; side < n_in; side++) {
-        f.side[side] = probe(u, move, shapes, side, params, out_shape);
         size_t n = (size_t)u->n_samples * u->n_elements[shapes[side]];
-        all_zero = all_zero && is_zero(f.side[side], NOE_GEN_LANES * n);
+        uint32_t *c = probe(u, p, shapes, side);
+        all_zero = all_zero && is_zero(c, NOE_GEN_LANES * n);
+        f.form[side] = intern_form(u->projector, c, n);
     }
     f.is_bilinear = n_in == 2 && all_zero;
     return f;
 }
 
-static uint32_t functional_of(noe_universe *u, int move, uint32_t a, uint32_t b,
-                              const noe_params *params, int out_shape)
+static uint32_t functional_of(noe_universe *u, const noe_application *p,
+                              const int *shapes)
 {
-    noe_projector *p = u->projector;
-    bool binary = u->space->moves[move].n_in == 2;
-    int shapes[2] = {u->values[a].shape, binary ? u->values[b].shape : 0};
-    uint64_t cut = binary ? 0 : b;
-    uint64_t key =
-        noe_mix64((cut * NOE_MAX_SHAPES + (uint64_t)shapes[0]) * NOE_MAX_SHAPES *
-                      NOE_SPACE_MAX_MOVES +
-                  (uint64_t)shapes[1] * NOE_SPACE_MAX_MOVES + (uint64_t)move + 1);
-    uint32_t i = noe_key_table_get(p->index, key);
+    noe_projector *r = u->projector;
+    uint64_t cut = p->cut == NOE_NO_OPERAND ? 0 : p->cut;
+    uint64_t key = cut;
+    key = key * NOE_MAX_SHAPES + (uint64_t)shapes[0];
+    key = key * NOE_MAX_SHAPES + (uint64_t)shapes[1];
+    key = noe_mix64(key * NOE_SPACE_MAX_MOVES + p->move + 1);
+    uint32_t i = noe_key_table_get(r->index, key);
     if (i != UINT32_MAX)
         return i;
-    functional f = make_functional(u, move, shapes, params, out_shape);
-    i = p->n_functionals;
-    NOE_PUSH(p->functionals, p->n_functionals, p->cap_functionals, f);
-    noe_key_table_put(p->index, key, i);
+    functional f = make_functional(u, p, shapes);
+    i = r->n_functionals;
+    NOE_PUSH(r->functionals, r->n_functionals, r->cap_functionals, f);
+    noe_key_table_put(r->index, key, i);
     return i;
 }
 
-static void add_side(noe_universe *u, uint32_t value, uint32_t functional_id, int side,
+/* Sketches at values */
+
+noe_sketcher *noe_sketcher_new(const noe_universe *u)
+{
+    noe_sketcher *s = noe_calloc(1, sizeof *s);
+    s->u = u;
+    s->n_slots = FIRST_SLOTS;
+    s->slots = noe_calloc(s->n_slots, sizeof *s->slots);
+    s->scratch = noe_malloc((size_t)u->n_samples * (size_t)u->space->max_elements *
+                            sizeof *s->scratch);
+    return s;
+}
+
+void noe_sketcher_free(noe_sketcher *s)
+{
+    if (!s)
+        return;
+    noe_arena_clear(&s->arena);
+    free(s->slots);
+    free(s->scratch);
+    free(s);
+}
+
+/* Only between two projections: within one, several vectors are in use. */
+static void drop_if_full(noe_sketcher *s)
+{
+    if (s->arena.used_bytes < CACHE_BYTES)
+        return;
+    noe_arena_clear(&s->arena);
+    memset(s->slots, 0, s->n_slots * sizeof *s->slots);
+    s->n_used = 0;
+}
+
+static uint64_t sketch_key(sketch_kind kind, uint64_t what, uint32_t value)
+{
+    return ((what * SKETCH_KINDS + kind + 1) << 24) | value;
+}
+
+static slot *find_slot(slot *slots, uint32_t n_slots, uint64_t key)
+{
+    uint64_t mask = n_slots - 1, i = noe_mix64(key) & mask;
+    while (slots[i].key && slots[i].key != key)
+        i = (i + 1) & mask;
+    return &slots[i];
+}
+
+static sketch *find_sketch(const noe_sketcher *s, uint64_t key)
+{
+    return find_slot(s->slots, s->n_slots, key)->sketch;
+}
+
+static void grow_slots(noe_sketcher *s)
+{
+    uint32_t n = s->n_slots * 2;
+    slot *slots = noe_calloc(n, sizeof *slots);
+    for (uint32_t i = 0; i < s->n_slots; i++) {
+        if (s->slots[i].key)
+            *find_slot(slots, n, s->slots[i].key) = s->slots[i];
+    }
+    free(s->slots);
+    s->slots = slots;
+    s->n_slots = n;
+}
+
+/* A new vector of zeros. */
+static sketch *add_sketch(noe_sketcher *s, uint64_t key, size_t n, size_t n_lanes)
+{
+    sketch *new =
+        noe_arena_zalloc(&s->arena, sizeof *new + n *n_lanes * sizeof new->v[0]);
+    new->n = (uint32_t)n;
+    if (s->n_used * 2 >= s->n_slots)
+        grow_slots(s);
+    *find_slot(s->slots, s->n_slots, key) = (slot){key, new};
+    s->n_used++;
+    return new;
+}
+
+static noe_tensor_fe sample_of(const noe_universe *u, uint32_t value,
+                               const noe_fe *data, int q)
+{
+    int shape = u->values[value].shape;
+    return (noe_tensor_fe){u->shapes[shape], (noe_fe *)(uintptr_t)data +
+                                                 (size_t)q * u->n_elements[shape]};
+}
+
+static void eval_move(noe_sketcher *s, int move, const noe_params *params, uint32_t a,
+                      uint32_t b, int out_shape, noe_fe *out)
+{
+    const noe_universe *u = s->u;
+    const noe_move *m = &u->space->moves[move];
+    const noe_fe *x = noe_sketcher_data(s, a), *y = NULL;
+    if (m->n_in == 2)
+        y = noe_sketcher_data(s, b);
+    for (int q = 0; q < u->n_samples; q++) {
+        noe_tensor_fe in[2] = {sample_of(u, a, x, q)};
+        if (m->n_in == 2)
+            in[1] = sample_of(u, b, y, q);
+        noe_tensor_fe t = {u->shapes[out_shape],
+                           out + (size_t)q * u->n_elements[out_shape]};
+        noe_eval_fe(&u->field, m->op, params, in, m->n_in, &t);
+    }
+}
+
+/* Values without data are made again from their operands, which lie below level N - 1
+ * and have theirs. */
+const noe_fe *noe_sketcher_data(noe_sketcher *s, uint32_t value)
+{
+    const noe_universe *u = s->u;
+    const noe_gen_value *v = &u->values[value];
+    if (v->data)
+        return v->data;
+    uint64_t key = sketch_key(SKETCH_DATA, 0, value);
+    sketch *old = find_sketch(s, key);
+    if (!old) {
+        const noe_enode *e = &u->enodes[u->classes[value].first - 1];
+        noe_params params = noe_enode_params(u, e);
+        size_t n = (size_t)u->n_samples * u->n_elements[v->shape];
+        old = add_sketch(s, key, n, sizeof(noe_fe) / sizeof old->v[0]);
+        eval_move(s, e->move, &params, e->a, e->b, v->shape, (noe_fe *)(void *)old->v);
+    }
+    return (const noe_fe *)(const void *)old->v;
+}
+
+void noe_sketcher_eval(noe_sketcher *s, const noe_application *p, uint32_t a,
+                       uint32_t b, noe_fe *out)
+{
+    drop_if_full(s);
+    eval_move(s, p->move, p->params, a, b, p->shape, out);
+}
+
+static const sketch *channel_u(noe_sketcher *s, uint32_t value, bool inverse)
+{
+    uint64_t key = sketch_key(inverse ? SKETCH_INVERSE : SKETCH_U, 0, value);
+    sketch *old = find_sketch(s, key);
+    if (old)
+        return old;
+    const noe_fe *data = noe_sketcher_data(s, value);
+    size_t n = (size_t)s->u->n_samples * s->u->n_elements[s->u->values[value].shape];
+    sketch *new = add_sketch(s, key, n, 1);
+    for (size_t i = 0; i < n; i++)
+        new->v[i] = inverse ? noe_fe_inv(data[i]).u : data[i].u;
+    return new;
+}
+
+static void add_form(noe_sketcher *s, uint32_t value, uint32_t form_id,
                      noe_fingerprint *print)
 {
-    uint64_t key =
-        sketch_key(SKETCH_LINEAR, (uint64_t)functional_id * 2 + (unsigned)side);
-    noe_sketch *s = find_sketch(u, value, key);
-    if (!s) {
-        const uint32_t *c = u->projector->functionals[functional_id].side[side];
-        const noe_gen_value *v = &u->values[value];
-        size_t n = (size_t)u->n_samples * u->n_elements[v->shape];
-        s = add_sketch(u, value, key, 1, NOE_GEN_LANES);
+    uint64_t key = sketch_key(SKETCH_FORM, form_id, value);
+    sketch *f = find_sketch(s, key);
+    if (!f) {
+        const form *c = &s->u->projector->forms[form_id];
+        const sketch *x = channel_u(s, value, false);
+        f = add_sketch(s, key, 1, NOE_GEN_LANES);
         for (size_t l = 0; l < NOE_GEN_LANES; l++)
-            s->v[l] = dot_fe(c + l * n, v->data, n);
+            f->v[l] = dot(c->v + l * c->n, x->v, c->n);
     }
     for (int l = 0; l < NOE_GEN_LANES; l++)
-        print->lane[l] = add_mod(print->lane[l], s->v[l]);
+        print->lane[l] = add_mod(print->lane[l], f->v[l]);
 }
 
 /* Bilinear sketches. Each returns false where it does not apply. */
 
 typedef struct product {
-    int move;
+    const noe_application *p;
     uint32_t a, b;
-    const noe_params *params;
-    int out_shape;
 } product;
-
-static const uint32_t *channel_u(noe_universe *u, uint32_t value, bool inverse)
-{
-    uint64_t key = sketch_key(inverse ? SKETCH_INVERSE : SKETCH_U, 0);
-    noe_sketch *s = find_sketch(u, value, key);
-    if (s)
-        return s->v;
-    const noe_gen_value *v = &u->values[value];
-    size_t n = (size_t)u->n_samples * u->n_elements[v->shape];
-    s = add_sketch(u, value, key, n, 1);
-    for (size_t i = 0; i < n; i++)
-        s->v[i] = inverse ? noe_fe_inv(v->data[i]).u : v->data[i].u;
-    return s->v;
-}
 
 /* Index into an operand that is broadcast to `out`, of element i of out. */
 static uint32_t broadcast_index(const noe_shape *out, const noe_shape *in, uint32_t i)
@@ -356,85 +531,100 @@ static uint32_t broadcast_index(const noe_shape *out, const noe_shape *in, uint3
 }
 
 /* r * (large operand), summed over what the small one is broadcast over. */
-static noe_sketch *weighted(noe_universe *u, const product *m, uint32_t large,
-                            uint32_t small, bool inverse)
+static const sketch *weighted(noe_sketcher *s, const product *m, uint32_t large,
+                              uint32_t small, bool inverse)
 {
+    const noe_universe *u = s->u;
     const noe_gen_value *x = &u->values[large], *y = &u->values[small];
-    uint64_t what = ((uint64_t)m->out_shape * NOE_MAX_SHAPES + y->shape) * 2 + inverse;
-    noe_sketch *s = find_sketch(u, large, sketch_key(SKETCH_MUL, what));
-    if (s)
-        return s;
-    const uint32_t *r = coefficients(u, m->out_shape);
-    const uint32_t *data = channel_u(u, large, inverse);
-    const noe_shape *out = &u->shapes[m->out_shape];
-    uint32_t n = u->n_elements[x->shape], n_out = u->n_elements[m->out_shape];
+    int out_shape = m->p->shape;
+    uint64_t what = ((uint64_t)out_shape * NOE_MAX_SHAPES + y->shape) * 2 + inverse;
+    uint64_t key = sketch_key(SKETCH_MUL, what, large);
+    sketch *w = find_sketch(s, key);
+    if (w)
+        return w;
+    const uint32_t *r = u->projector->by_shape[out_shape];
+    const uint32_t *data = channel_u(s, large, inverse)->v;
+    const noe_shape *out = &u->shapes[out_shape];
+    uint32_t n = u->n_elements[x->shape], n_out = u->n_elements[out_shape];
     uint32_t n_small = u->n_elements[y->shape];
-    size_t row = (size_t)u->n_samples * n_small;
-    s = add_sketch(u, large, sketch_key(SKETCH_MUL, what), row, NOE_GEN_LANES);
+    size_t row = (size_t)u->n_samples * n_small, row_out = (size_t)u->n_samples * n_out;
+    w = add_sketch(s, key, row, NOE_GEN_LANES);
+    if (n == n_out && n_small == n_out) {
+        for (size_t l = 0; l < NOE_GEN_LANES; l++)
+            multiply(w->v + l * row, r + l * row, data, row);
+        return w;
+    }
     for (uint32_t i = 0; i < n_out; i++) {
         uint32_t from = broadcast_index(out, &u->shapes[x->shape], i);
         uint32_t to = broadcast_index(out, &u->shapes[y->shape], i);
-        for (int q = 0; q < u->n_samples; q++) {
-            uint32_t e = data[(size_t)q * n + from];
-            for (int l = 0; l < NOE_GEN_LANES; l++) {
-                uint32_t c =
-                    mul_mod(u->projector->rho[l][q], r[(uint32_t)l * n_out + i]);
-                uint32_t *t = &s->v[(size_t)l * row + (size_t)q * n_small + to];
-                *t = add_mod(*t, mul_mod(c, e));
+        for (size_t q = 0; q < (size_t)u->n_samples; q++) {
+            uint32_t e = data[q * n + from];
+            for (size_t l = 0; l < NOE_GEN_LANES; l++) {
+                uint32_t *t = &w->v[l * row + q * n_small + to];
+                *t = add_mod(*t, mul_mod(r[l * row_out + q * n_out + i], e));
             }
         }
     }
-    return s;
+    return w;
 }
 
-static bool sketch_mul(noe_universe *u, const product *m, noe_fingerprint *print)
+static noe_fingerprint dot_sketches(const sketch *x, const uint32_t *y,
+                                    bool y_has_lanes)
 {
-    bool is_div = u->space->moves[m->move].op == NOE_OP_DIV;
+    noe_fingerprint print;
+    for (size_t l = 0; l < NOE_GEN_LANES; l++)
+        print.lane[l] = dot(x->v + l * x->n, y + (y_has_lanes ? l * x->n : 0), x->n);
+    return print;
+}
+
+static bool sketch_mul(noe_sketcher *s, const product *m, noe_fingerprint *print)
+{
+    const noe_universe *u = s->u;
+    bool is_div = u->space->moves[m->p->move].op == NOE_OP_DIV;
     const noe_gen_value *a = &u->values[m->a], *b = &u->values[m->b];
     bool a_is_large = u->n_elements[a->shape] >= u->n_elements[b->shape];
     uint32_t large = a_is_large ? m->a : m->b, small = a_is_large ? m->b : m->a;
-    const noe_sketch *s = weighted(u, m, large, small, is_div && !a_is_large);
-    const uint32_t *data = channel_u(u, small, is_div && a_is_large);
-    for (size_t l = 0; l < NOE_GEN_LANES; l++)
-        print->lane[l] = dot(s->v + l * s->n, data, s->n);
+    const sketch *x = weighted(s, m, large, small, is_div && !a_is_large);
+    *print = dot_sketches(x, channel_u(s, small, is_div && a_is_large)->v, false);
     return true;
 }
 
 /* Sums over the rows (side 0, weighted by samples) or the columns (side 1). */
-static noe_sketch *matrix_sum(noe_universe *u, uint32_t value, int side)
+static const sketch *matrix_sum(noe_sketcher *s, uint32_t value, int side)
 {
-    uint64_t key = sketch_key(side ? SKETCH_COLUMN : SKETCH_ROW, 0);
-    noe_sketch *s = find_sketch(u, value, key);
-    if (s)
-        return s;
+    const noe_universe *u = s->u;
+    uint64_t key = sketch_key(side ? SKETCH_COLUMN : SKETCH_ROW, 0, value);
+    sketch *sum = find_sketch(s, key);
+    if (sum)
+        return sum;
     const noe_projector *p = u->projector;
-    const noe_gen_value *v = &u->values[value];
-    uint32_t rows = (uint32_t)u->shapes[v->shape].dim[0];
-    uint32_t columns = (uint32_t)u->shapes[v->shape].dim[1];
+    const noe_shape *shape = &u->shapes[u->values[value].shape];
+    const uint32_t *x = channel_u(s, value, false)->v;
+    uint32_t rows = (uint32_t)shape->dim[0], columns = (uint32_t)shape->dim[1];
     uint32_t inner = side ? rows : columns;
     size_t row = (size_t)u->n_samples * inner;
-    s = add_sketch(u, value, key, row, NOE_GEN_LANES);
+    sum = add_sketch(s, key, row, NOE_GEN_LANES);
     for (int l = 0; l < NOE_GEN_LANES; l++) {
         for (size_t i = 0; i < (size_t)u->n_samples * rows * columns; i++) {
             size_t q = i / (rows * columns);
             size_t h = i / columns % rows, w = i % columns;
             uint32_t c =
                 side ? p->u[l][2][1][w] : mul_mod(p->rho[l][q], p->u[l][2][0][h]);
-            uint32_t *t = &s->v[(size_t)l * row + q * inner + (side ? h : w)];
-            *t = add_mod(*t, mul_mod(c, v->data[i].u));
+            uint32_t *t = &sum->v[(size_t)l * row + q * inner + (side ? h : w)];
+            *t = add_mod(*t, mul_mod(c, x[i]));
         }
     }
-    return s;
+    return sum;
 }
 
-static bool sketch_matmul(noe_universe *u, const product *m, noe_fingerprint *print)
+static bool sketch_matmul(noe_sketcher *s, const product *m, noe_fingerprint *print)
 {
+    const noe_universe *u = s->u;
     if (u->shapes[u->values[m->a].shape].rank != 2 ||
         u->shapes[u->values[m->b].shape].rank != 2)
         return false;
-    const noe_sketch *x = matrix_sum(u, m->a, 0), *y = matrix_sum(u, m->b, 1);
-    for (size_t l = 0; l < NOE_GEN_LANES; l++)
-        print->lane[l] = dot(x->v + l * x->n, y->v + l * y->n, x->n);
+    const sketch *x = matrix_sum(s, m->a, 0), *y = matrix_sum(s, m->b, 1);
+    *print = dot_sketches(x, y->v, true);
     return true;
 }
 
@@ -445,14 +635,14 @@ typedef struct window {
 static window window_of(const noe_universe *u, const product *m)
 {
     const noe_shape *w = &u->shapes[u->values[m->b].shape];
-    window win = {.group = noe_params_get(NOE_OP_CONV, m->params, NOE_PARAM_GROUP)->i};
+    const noe_params *params = m->p->params;
+    window win = {.group = noe_params_get(NOE_OP_CONV, params, NOE_PARAM_GROUP)->i};
     for (int i = 0; i < 2; i++) {
         win.kernel[i] = w->dim[2 + i];
-        win.stride[i] =
-            noe_params_get(NOE_OP_CONV, m->params, NOE_PARAM_STRIDES)->list[i];
-        win.pad[i] = noe_params_get(NOE_OP_CONV, m->params, NOE_PARAM_PADS)->list[i];
+        win.stride[i] = noe_params_get(NOE_OP_CONV, params, NOE_PARAM_STRIDES)->list[i];
+        win.pad[i] = noe_params_get(NOE_OP_CONV, params, NOE_PARAM_PADS)->list[i];
         win.dilation[i] =
-            noe_params_get(NOE_OP_CONV, m->params, NOE_PARAM_DILATIONS)->list[i];
+            noe_params_get(NOE_OP_CONV, params, NOE_PARAM_DILATIONS)->list[i];
     }
     return win;
 }
@@ -460,10 +650,10 @@ static window window_of(const noe_universe *u, const product *m)
 /* One lane and sample of sum over n, h, w of U[n] U[h] U[w] x[n, c, h', w'], for
  * channel c and kernel position (i, j). */
 static uint32_t shifted_sum(const noe_universe *u, const product *m, const window *win,
-                            const noe_fe *x, const int64_t *at, int l)
+                            const uint32_t *x, const int64_t *at, int l)
 {
     const noe_shape *in = &u->shapes[u->values[m->a].shape];
-    const noe_shape *out = &u->shapes[m->out_shape];
+    const noe_shape *out = &u->shapes[m->p->shape];
     uint32_t(*coef)[U_LEN] = u->projector->u[l][4];
     uint32_t sum = 0;
     for (int64_t n = 0; n < in->dim[0]; n++) {
@@ -471,14 +661,14 @@ static uint32_t shifted_sum(const noe_universe *u, const product *m, const windo
             int64_t y = h * win->stride[0] + at[1] * win->dilation[0] - win->pad[0];
             if (y < 0 || y >= in->dim[2])
                 continue;
-            const noe_fe *line =
+            const uint32_t *line =
                 x + ((n * in->dim[1] + at[0]) * in->dim[2] + y) * in->dim[3];
             uint64_t low = 0, high = 0;
             for (int64_t w = 0; w < out->dim[3]; w++) {
                 int64_t z = w * win->stride[1] + at[2] * win->dilation[1] - win->pad[1];
                 if (z < 0 || z >= in->dim[3])
                     continue;
-                uint64_t t = (uint64_t)coef[3][w] * line[z].u;
+                uint64_t t = (uint64_t)coef[3][w] * line[z];
                 low += (uint32_t)t;
                 high += t >> 32;
             }
@@ -489,71 +679,73 @@ static uint32_t shifted_sum(const noe_universe *u, const product *m, const windo
     return sum;
 }
 
-static noe_sketch *image_sketch(noe_universe *u, const product *m, const window *win)
+static const sketch *image_sketch(noe_sketcher *s, const product *m, const window *win)
 {
-    uint64_t what = ((uint64_t)m->move * U_LEN + (uint64_t)win->kernel[0]) * U_LEN +
+    const noe_universe *u = s->u;
+    uint64_t what = ((uint64_t)m->p->move * U_LEN + (uint64_t)win->kernel[0]) * U_LEN +
                     (uint64_t)win->kernel[1];
-    noe_sketch *s = find_sketch(u, m->a, sketch_key(SKETCH_IMAGE, what));
-    if (s)
-        return s;
-    const noe_gen_value *x = &u->values[m->a];
-    size_t channels = (size_t)u->shapes[x->shape].dim[1];
+    uint64_t key = sketch_key(SKETCH_IMAGE, what, m->a);
+    sketch *sum = find_sketch(s, key);
+    if (sum)
+        return sum;
+    int shape = u->values[m->a].shape;
+    const uint32_t *x = channel_u(s, m->a, false)->v;
+    size_t channels = (size_t)u->shapes[shape].dim[1];
     size_t area = (size_t)(win->kernel[0] * win->kernel[1]);
     size_t row = (size_t)u->n_samples * channels * area;
-    s = add_sketch(u, m->a, sketch_key(SKETCH_IMAGE, what), row, NOE_GEN_LANES);
+    sum = add_sketch(s, key, row, NOE_GEN_LANES);
     for (size_t i = 0; i < row; i++) {
         size_t q = i / (channels * area);
         int64_t at[3] = {(int64_t)(i / area % channels),
                          (int64_t)(i % area) / win->kernel[1],
                          (int64_t)(i % area) % win->kernel[1]};
         for (int l = 0; l < NOE_GEN_LANES; l++) {
-            uint32_t f =
-                shifted_sum(u, m, win, x->data + q * u->n_elements[x->shape], at, l);
-            s->v[(size_t)l * row + i] = mul_mod(u->projector->rho[l][q], f);
+            uint32_t f = shifted_sum(u, m, win, x + q * u->n_elements[shape], at, l);
+            sum->v[(size_t)l * row + i] = mul_mod(u->projector->rho[l][q], f);
         }
     }
-    return s;
+    return sum;
 }
 
 /* Kernels summed over the output channels of each group; laid out by input channel. */
-static noe_sketch *kernel_sketch(noe_universe *u, const product *m, const window *win)
+static const sketch *kernel_sketch(noe_sketcher *s, const product *m, const window *win)
 {
-    noe_sketch *s =
-        find_sketch(u, m->b, sketch_key(SKETCH_KERNEL, (uint64_t)win->group));
-    if (s)
-        return s;
-    const noe_gen_value *w = &u->values[m->b];
-    const noe_shape *shape = &u->shapes[w->shape];
+    const noe_universe *u = s->u;
+    uint64_t key = sketch_key(SKETCH_KERNEL, (uint64_t)win->group, m->b);
+    sketch *sum = find_sketch(s, key);
+    if (sum)
+        return sum;
+    const noe_shape *shape = &u->shapes[u->values[m->b].shape];
+    const uint32_t *w = channel_u(s, m->b, false)->v;
     size_t outputs = (size_t)shape->dim[0], per_group = outputs / (size_t)win->group;
     size_t size = (size_t)(shape->dim[1] * shape->dim[2] * shape->dim[3]);
     size_t sample = (size_t)win->group * size;
     size_t row = (size_t)u->n_samples * sample;
-    s = add_sketch(u, m->b, sketch_key(SKETCH_KERNEL, (uint64_t)win->group), row,
-                   NOE_GEN_LANES);
+    sum = add_sketch(s, key, row, NOE_GEN_LANES);
     for (size_t i = 0; i < (size_t)u->n_samples * outputs * size; i++) {
         size_t q = i / (outputs * size), o = i / size % outputs;
         size_t to = q * sample + o / per_group * size + i % size;
         for (int l = 0; l < NOE_GEN_LANES; l++) {
-            uint32_t *t = &s->v[(size_t)l * row + to];
-            *t = add_mod(*t, mul_mod(u->projector->u[l][4][1][o], w->data[i].u));
+            uint32_t *t = &sum->v[(size_t)l * row + to];
+            *t = add_mod(*t, mul_mod(u->projector->u[l][4][1][o], w[i]));
         }
     }
-    return s;
+    return sum;
 }
 
-static bool sketch_conv(noe_universe *u, const product *m, noe_fingerprint *print)
+static bool sketch_conv(noe_sketcher *s, const product *m, noe_fingerprint *print)
 {
+    const noe_universe *u = s->u;
     if (u->shapes[u->values[m->a].shape].rank != 4)
         return false;
     window win = window_of(u, m);
-    const noe_sketch *x = image_sketch(u, m, &win), *w = kernel_sketch(u, m, &win);
+    const sketch *x = image_sketch(s, m, &win), *w = kernel_sketch(s, m, &win);
     NOE_ASSERT(x->n == w->n);
-    for (size_t l = 0; l < NOE_GEN_LANES; l++)
-        print->lane[l] = dot(x->v + l * x->n, w->v + l * w->n, x->n);
+    *print = dot_sketches(x, w->v, true);
     return true;
 }
 
-typedef bool sketch_fn(noe_universe *u, const product *m, noe_fingerprint *print);
+typedef bool sketch_fn(noe_sketcher *s, const product *m, noe_fingerprint *print);
 static sketch_fn *const bilinear[NOE_OP_COUNT] = {
     [NOE_OP_MUL] = sketch_mul,
     [NOE_OP_DIV] = sketch_mul,
@@ -561,35 +753,44 @@ static sketch_fn *const bilinear[NOE_OP_COUNT] = {
     [NOE_OP_CONV] = sketch_conv,
 };
 
-static bool sketch(noe_universe *u, const product *m, noe_fingerprint *print)
+void noe_projector_prepare(noe_universe *u, noe_application *p, int shape_a,
+                           int shape_b)
 {
-    const noe_move *move = &u->space->moves[m->move];
+    const noe_move *m = &u->space->moves[p->move];
+    int shapes[2] = {shape_a, shape_b};
+    for (int i = 0; i < m->n_in; i++)
+        noe_projector_prepare_shape(u, shapes[i]);
+    noe_projector_prepare_shape(u, p->shape);
+    p->functional = NOE_NO_OPERAND;
+    if (bilinear[m->op] || !noe_op_has(m->op, NOE_TRAIT_LINEAR) || m->n_in > 2)
+        return;
+    uint32_t f = functional_of(u, p, shapes);
+    if (!u->projector->functionals[f].is_bilinear)
+        p->functional = f;
+}
+
+static bool project_sketch(noe_sketcher *s, const product *m, noe_fingerprint *print)
+{
+    const noe_move *move = &s->u->space->moves[m->p->move];
     if (bilinear[move->op])
-        return bilinear[move->op](u, m, print);
-    if (!noe_op_has(move->op, NOE_TRAIT_LINEAR))
+        return bilinear[move->op](s, m, print);
+    if (m->p->functional == NOE_NO_OPERAND)
         return false;
-    uint32_t f = functional_of(u, m->move, m->a, m->b, m->params, m->out_shape);
-    if (u->projector->functionals[f].is_bilinear)
-        return false;
-    *print = (noe_fingerprint){{0}};
-    add_side(u, m->a, f, 0, print);
+    const functional *f = &s->u->projector->functionals[m->p->functional];
+    add_form(s, m->a, f->form[0], print);
     if (move->n_in == 2)
-        add_side(u, m->b, f, 1, print);
+        add_form(s, m->b, f->form[1], print);
     return true;
 }
 
-noe_fingerprint noe_project_move(noe_universe *u, int move, uint32_t a, uint32_t b,
-                                 const noe_params *params, int out_shape)
+noe_fingerprint noe_sketcher_project(noe_sketcher *s, const noe_application *p,
+                                     uint32_t a, uint32_t b)
 {
-    product m = {move, a, b, params, out_shape};
+    product m = {p, a, b};
     noe_fingerprint print = {{0}};
-    if (u->use_sketches && sketch(u, &m, &print))
+    drop_if_full(s);
+    if (s->u->use_sketches && project_sketch(s, &m, &print))
         return print;
-    noe_arena_mark mark = noe_arena_save(&u->arena);
-    noe_fe *out = noe_arena_alloc(
-        &u->arena, (size_t)u->n_samples * u->n_elements[out_shape] * sizeof *out);
-    noe_universe_eval(u, move, a, b, params, out_shape, out);
-    print = noe_project(u, out_shape, out);
-    noe_arena_release(&u->arena, mark);
-    return print;
+    eval_move(s, p->move, p->params, a, b, p->shape, s->scratch);
+    return noe_project(s->u, p->shape, s->scratch);
 }

@@ -105,8 +105,9 @@ static noe_status run_space(run *r, const noe_space *space, noe_error *err)
     *stats =
         (noe_space_stats){.n_levels = r->options->n_levels, .n_samples = n_samples};
     memcpy(stats->name, space->name, sizeof stats->name);
-    noe_status status = noe_universe_build(space, r->options->n_levels, n_samples, true,
-                                           r->env, &u, err);
+    noe_universe_options options = {.n_levels = r->options->n_levels,
+                                    .n_samples = n_samples};
+    noe_status status = noe_universe_build(space, &options, r->env, &u, err);
     if (status == NOE_OK) {
         memcpy(stats->level, u->stats, sizeof stats->level);
         status = noe_universe_prune(u, &pairs, &n_pairs, &stats->prune, err);

@@ -15,8 +15,8 @@
 #include "core/op.h"
 
 #define NOE_SPACE_MAX_RANK   4
-#define NOE_SPACE_MAX_LEAVES 32
-#define NOE_SPACE_MAX_MOVES  96
+#define NOE_SPACE_MAX_LEAVES 64
+#define NOE_SPACE_MAX_MOVES  512
 #define NOE_SPACE_MAX_DIM    60
 
 typedef struct noe_space_leaf {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The hash table of values and of e-nodes: linear probing, doubled at three quarters.
- * The keys are mixed already, so their low bits are the slot.
+ * A hash table from keys to numbers: linear probing, doubled at three quarters.
  */
 #include "generator/universe.h"
 
@@ -38,7 +37,7 @@ void noe_key_table_free(noe_key_table *t)
 uint32_t noe_key_table_get(const noe_key_table *t, uint64_t key)
 {
     uint64_t mask = t->n_slots - 1;
-    for (uint64_t i = key & mask; t->slots[i].key; i = (i + 1) & mask) {
+    for (uint64_t i = noe_mix64(key) & mask; t->slots[i].key; i = (i + 1) & mask) {
         if (t->slots[i].key == key)
             return t->slots[i].value;
     }
@@ -47,7 +46,7 @@ uint32_t noe_key_table_get(const noe_key_table *t, uint64_t key)
 
 static void insert(slot *slots, uint64_t n_slots, uint64_t key, uint32_t value)
 {
-    uint64_t i = key & (n_slots - 1);
+    uint64_t i = noe_mix64(key) & (n_slots - 1);
     while (slots[i].key)
         i = (i + 1) & (n_slots - 1);
     slots[i].key = key;
@@ -70,13 +69,4 @@ void noe_key_table_put(noe_key_table *t, uint64_t key, uint32_t value)
     }
     insert(t->slots, t->n_slots, key, value);
     t->n_used++;
-}
-
-/* Two lanes below 2^31 each make 62 bits; the shape is mixed in so that equal numbers
- * in different shapes are different values. */
-uint64_t noe_value_key(int shape, noe_fingerprint print)
-{
-    uint64_t bits = (uint64_t)print.lane[0] << 31 | print.lane[1];
-    uint64_t key = noe_mix64(noe_mix64(bits) + (uint64_t)shape + 1);
-    return key ? key : 1;
 }

@@ -3,19 +3,32 @@
  * The universe of one space: everything that can be computed with at most N operators,
  * as an e-graph that is closed by construction.
  *
- *   value   a class of terms that agree at the sampled points: (shape, fingerprint)
- *   e-node  a move applied to values; it belongs to one class
+ *   value     a class of terms that agree at the sampled points: (shape, fingerprint)
+ *   e-node    a move applied to values; it belongs to one class
+ *   instance  an operator of a graph: the value it makes, or a cut, which makes two
+ *   support   the instances of a graph that makes a value, sorted
  *
  * The number of operators of a term is the number of DISTINCT operator instances of its
- * graph. Each value carries the instances of its cheapest graph (its support, sorted),
- * so op(a, b) lies at level 1 + |support(a) with support(b)|. Only the first graph
- * found of a value is built upon: two terms over equal values are equal by congruence,
- * so they need no equation of their own. What is lost: a value has one support, and an
- * e-node that would be cheaper over another support of the same size comes out a level
- * too late.
+ * graph, so op(a, b) lies at level 1 + min |A with B| over the supports A of a and B of
+ * b. All supports are kept that contain no smaller one of the same value, whatever
+ * their size: of a cheapest graph for op(a, b), the part that makes a need not be a
+ * cheapest one for a. Hence an e-node is at the level of its cheapest graph, exactly;
+ * nothing is found late. Two terms over equal values are equal by congruence and need
+ * no equation of their own, so one e-node of a value is built upon.
  *
- * Values of levels below N keep their elements at every sample; those of level N, where
- * nearly all the work is, only their fingerprint.
+ * The space itself leaves out: what noe_move_fits refuses, operands that are one number
+ * everywhere (is_closed), cuts at other places than the borders of concatenations, and
+ * third operands that are not leaves.
+ *
+ * Every level is a set of records (fingerprint, e-node) whose order carries no meaning:
+ * they are sorted, the representative of a value is the least of its e-nodes by
+ * (level, constants, leaves, number of operands, move, operands), and values are
+ * numbered in the order of their representatives. So the universe does not depend on
+ * threads, timing or, as long as no two different values collide, the seed.
+ *
+ * Of level N, where nearly all the work is, only those classes are kept that say
+ * something: two e-nodes or more, or a value of a lower level, and one e-node with its
+ * variables in order (the others are renamings).
  */
 #ifndef NOE_GENERATOR_UNIVERSE_H
 #define NOE_GENERATOR_UNIVERSE_H
@@ -24,33 +37,47 @@
 #include "core/field.h"
 #include "generator/space.h"
 
-#define NOE_MAX_LEVEL   4
+#define NOE_MAX_LEVEL   5
+#define NOE_MAX_SUPPORT (NOE_MAX_LEVEL - 1)
 #define NOE_NO_OPERAND  UINT32_MAX
 #define NOE_MAX_OCCURS  8
 #define NOE_GEN_LANES   2 /* independent 31-bit projections of a fingerprint */
 #define NOE_MAX_SAMPLES 64
-#define NOE_MAX_SHAPES  1024
+#define NOE_MAX_SHAPES  4096
+/* Values of levels below N: operands take 24 bits of a record. */
+#define NOE_MAX_VALUES ((1u << 24) - 1)
 
 typedef struct noe_fingerprint {
     uint32_t lane[NOE_GEN_LANES];
 } noe_fingerprint;
 
-typedef struct noe_sketch noe_sketch; /* fingerprint.c */
-
-/* A value below the last level. */
+/* A value below level N. */
 typedef struct noe_gen_value {
-    noe_fe *data; /* samples, one after the other */
-    noe_sketch *sketches;
-    noe_fingerprint print;
-    uint32_t instance; /* who made it; both parts of a cut have the same */
-    uint32_t support[NOE_MAX_LEVEL];
-    uint32_t cuts[NOE_SPACE_MAX_RANK];
+    noe_fe *data;    /* samples, one after the other; NULL at level N - 1 */
     uint64_t occurs; /* variables in order of first occurrence, 8 bits each, plus 1 */
+    uint64_t mask;   /* bits of all instances of all supports */
+    uint32_t first_support, n_supports;
+    uint32_t cuts[NOE_SPACE_MAX_RANK]; /* bit i: may be cut in two before index i */
     uint16_t shape;
     uint8_t level, leaf; /* leaf: index of the leaf at level 0 */
     bool is_weight;
     bool is_closed; /* one number everywhere: nothing is built upon it, but on leaves */
 } noe_gen_value;
+
+/* Instances in rising order, unused places NOE_NO_OPERAND. An instance is the number of
+ * the value it makes, or NOE_CUT_INSTANCE and the number of a cut. */
+#define NOE_CUT_INSTANCE (1u << 31)
+typedef struct noe_support {
+    uint32_t instance[NOE_MAX_SUPPORT];
+} noe_support;
+
+/* Both parts of value `a` before and from index `at`; the move of `low` says on which
+ * axis. */
+typedef struct noe_cut {
+    uint32_t a, at;
+    uint32_t low, high; /* values */
+    uint16_t move;      /* of the low part; the next one is that of the high part */
+} noe_cut;
 
 typedef struct noe_enode {
     uint32_t a, b; /* operands; b of a slice is its cut */
@@ -88,8 +115,14 @@ typedef struct noe_sibling {
 } noe_sibling;
 
 typedef struct noe_level_stats {
+    /* All of the level, kept or not. n_pairs: e-nodes that are not the first of their
+     * value; n_canonical: those of them with variables in order. */
     uint64_t n_enodes, n_values, n_pairs, n_canonical, n_siblings;
+    uint64_t n_supports; /* of all values, after the level */
+    uint64_t n_spilled;  /* bytes of records that went to disk */
+    uint64_t n_kept;     /* e-nodes */
     double cpu_seconds;
+    double wall_seconds;
 } noe_level_stats;
 
 typedef struct noe_key_table noe_key_table; /* table.c */
@@ -100,14 +133,20 @@ typedef struct noe_universe {
     const noe_env *env;
     noe_field field;
     int n_levels, n_samples;
-    bool use_sketches; /* off: every value is evaluated, for the test that compares */
+    bool use_sketches;
 
     noe_shape shapes[NOE_MAX_SHAPES];
     uint32_t n_elements[NOE_MAX_SHAPES];
     int n_shapes;
 
     noe_gen_value *values; /* indices 0..n_values are the first classes */
+    uint64_t *keys;        /* of values */
     uint32_t n_values, cap_values;
+    noe_support *supports; /* of value after value, small ones first */
+    uint32_t *owners;      /* whose support it is */
+    uint32_t n_supports;
+    noe_cut *cuts; /* in the order of (a, move, at) */
+    uint32_t n_cuts, cap_cuts;
     noe_gen_class *classes;
     uint32_t n_classes, cap_classes;
     noe_enode *enodes;
@@ -115,19 +154,24 @@ typedef struct noe_universe {
     noe_sibling *siblings;
     uint32_t n_siblings, cap_siblings;
 
-    noe_key_table *table; /* (shape, fingerprint) -> class */
-    noe_key_table *memo;  /* (move, a, b) -> e-node */
+    uint32_t *memo; /* (move, a, b) -> e-node plus 1, open addressing */
+    uint64_t n_memo;
     noe_projector *projector;
     noe_arena arena;
-    noe_fingerprint ones[NOE_MAX_SHAPES]; /* of all-ones tensors */
-    bool has_ones[NOE_MAX_SHAPES];
     noe_level_stats stats[NOE_MAX_LEVEL + 1];
 } noe_universe;
 
-/* Enumerates levels 0..n_levels. seed chooses the sampled points and the projections.
- * Fails with NOE_ERR_LIMIT past the limits of this header, NOE_ERR_CANCELLED. */
-NOE_NODISCARD noe_status noe_universe_build(const noe_space *space, int n_levels,
-                                            int n_samples, bool use_sketches,
+typedef struct noe_universe_options {
+    int n_levels, n_samples;
+    bool no_sketches; /* evaluate every value, for the test that compares */
+    bool keep_all;    /* all of level N, for tests */
+} noe_universe_options;
+
+/* Enumerates levels 0..n_levels on env->n_threads threads. env->seed chooses the
+ * sampled points and the projections. Fails with NOE_ERR_LIMIT past the limits of this
+ * header, NOE_ERR_CANCELLED. */
+NOE_NODISCARD noe_status noe_universe_build(const noe_space *space,
+                                            const noe_universe_options *options,
                                             const noe_env *env, noe_universe **out,
                                             noe_error *err);
 void noe_universe_free(noe_universe *u);
@@ -143,25 +187,11 @@ static inline bool noe_universe_is_leaf(const noe_universe *u, uint32_t value)
 }
 noe_params noe_enode_params(const noe_universe *u, const noe_enode *e);
 
-/* fingerprint.c: linear rank-1 projections (random, per lane, rank, axis and index) and
- * sketches, by which the projection of a multilinear operator's result is computed from
- * small vectors of its operands, without the result. */
-noe_projector *noe_projector_new(uint64_t seed, int n_samples);
-void noe_projector_free(noe_projector *p);
-noe_fingerprint noe_project(noe_universe *u, int shape, const noe_fe *data);
-/* Fingerprint of move(a, b): by sketches, or by evaluation where none applies. */
-noe_fingerprint noe_project_move(noe_universe *u, int move, uint32_t a, uint32_t b,
-                                 const noe_params *params, int out_shape);
-/* All samples of move(a, b) into out. */
-void noe_universe_eval(const noe_universe *u, int move, uint32_t a, uint32_t b,
-                       const noe_params *params, int out_shape, noe_fe *out);
-
 /* table.c: open addressing, 64-bit keys that are never 0, insertion only. */
 noe_key_table *noe_key_table_new(void);
 void noe_key_table_free(noe_key_table *t);
 uint32_t noe_key_table_get(const noe_key_table *t, uint64_t key); /* or UINT32_MAX */
 void noe_key_table_put(noe_key_table *t, uint64_t key,
                        uint32_t value); /* not there yet */
-uint64_t noe_value_key(int shape, noe_fingerprint print);
 
 #endif

@@ -52,14 +52,25 @@ noe_env quiet_env(uint64_t seed)
     return (noe_env){.seed = seed, .n_threads = 1};
 }
 
-noe_universe *build_universe(const noe_space *space, int n_levels, uint64_t seed)
+static noe_universe *build(const noe_space *space, int n_levels, uint64_t seed,
+                           bool keep_all)
 {
     static noe_env env; /* the universe keeps a pointer */
+    noe_universe_options options = {
+        .n_levels = n_levels, .n_samples = space->n_samples, .keep_all = keep_all};
     noe_universe *u;
     noe_error err = {0};
     env = quiet_env(seed);
-    noe_assert_ok(
-        noe_universe_build(space, n_levels, space->n_samples, true, &env, &u, &err),
-        err);
+    noe_assert_ok(noe_universe_build(space, &options, &env, &u, &err), err);
     return u;
+}
+
+noe_universe *build_universe(const noe_space *space, int n_levels, uint64_t seed)
+{
+    return build(space, n_levels, seed, false);
+}
+
+noe_universe *build_whole_universe(const noe_space *space, int n_levels, uint64_t seed)
+{
+    return build(space, n_levels, seed, true);
 }

@@ -10,5 +10,7 @@
 noe_space tiny_space(const char *ops);
 noe_env quiet_env(uint64_t seed);
 noe_universe *build_universe(const noe_space *space, int n_levels, uint64_t seed);
+/* With all e-nodes of the last level. */
+noe_universe *build_whole_universe(const noe_space *space, int n_levels, uint64_t seed);
 
 #endif

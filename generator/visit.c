@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * All pairs of operands of one level, each once.
+ *
+ * An e-node op(x, y) is of level L if the least union of a support of x and one of y
+ * has L - 1 operators. Where that is all operators of x and all of y, the levels of x
+ * and y add up to L - 1: such pairs are found by lists per level and role, and whatever
+ * pair has a smaller union is left out. Otherwise the two supports share an instance,
+ * and the pair is found through it: a support of L - 1 operators contains all that the
+ * other operand needs, so that one is made by one of its instances (scanning the index
+ * for these few is quadratic); smaller ones are found by the index from instances to
+ * supports. Of several supports that have the least union, the first two count, and of
+ * several shared instances the smallest.
+ *
+ * Work is cut into blocks of values, of which the pairs are that have their larger
+ * operand, or the support that is looked at, in the block.
+ */
+#include "generator/engine.h"
+
+#include <stdlib.h>
+
+#define VALUES_PER_BLOCK 16
+
+typedef struct worker {
+    const noe_visit *v;
+    noe_sketcher *sketcher;
+    int thread;
+    uint64_t n_records;
+    char apart[64]; /* the counters of two threads share no cache line */
+} worker;
+
+typedef struct crew {
+    const noe_visit *v;
+    worker *workers;
+    uint32_t n_blocks;
+    double start;
+} crew;
+
+uint64_t noe_occurs_join(uint64_t a, uint64_t b)
+{
+    for (; b; b >>= 8) {
+        uint64_t rest = a;
+        int n = 0;
+        while (rest && (rest & 0xFF) != (b & 0xFF)) {
+            rest >>= 8;
+            n++;
+        }
+        if (!rest && n < NOE_MAX_OCCURS)
+            a |= (b & 0xFF) << (8 * n);
+    }
+    return a;
+}
+
+/* The variables of each group come in order: of all renamings of a term just one. */
+static bool is_canonical(const noe_space *space, uint64_t occurs)
+{
+    uint8_t seen[NOE_SPACE_MAX_LEAVES] = {0};
+    for (; occurs; occurs >>= 8) {
+        const noe_space_leaf *leaf = &space->leaves[(occurs & 0xFF) - 1];
+        if (leaf->index != seen[leaf->group]++)
+            return false;
+    }
+    return true;
+}
+
+static void emit(worker *w, const noe_application *p, uint32_t a, uint32_t b)
+{
+    const noe_universe *u = w->v->u;
+    uint64_t occurs = u->values[a].occurs;
+    if (u->space->moves[p->move].n_in == 2)
+        occurs = noe_occurs_join(occurs, u->values[b].occurs);
+    noe_record r = {noe_value_key(p->shape, noe_sketcher_project(w->sketcher, p, a, b)),
+                    noe_node_pack(p->move, a, b, is_canonical(u->space, occurs))};
+    noe_partitions_push(w->v->out, w->thread, r);
+    w->n_records++;
+}
+
+static bool may_cut(const noe_universe *u, uint32_t a, const noe_application *p)
+{
+    const noe_move *m = &u->space->moves[p->move];
+    int64_t axis = noe_params_get(m->op, &m->params, NOE_PARAM_AXIS)->i;
+    return u->values[a].cuts[axis] >> p->cut & 1;
+}
+
+static void visit_unary(worker *w, uint32_t a)
+{
+    const noe_plan *plan = w->v->plan;
+    noe_range r = plan->unary[noe_role_of(&w->v->u->values[a])];
+    for (uint32_t i = r.first; i < r.first + r.n; i++) {
+        const noe_application *p = &plan->applications[i];
+        if (p->cut == NOE_NO_OPERAND || may_cut(w->v->u, a, p))
+            emit(w, p, a, p->cut);
+    }
+}
+
+static void apply(worker *w, noe_range r, uint32_t x, uint32_t y)
+{
+    for (uint32_t i = r.first; i < r.first + r.n; i++) {
+        const noe_application *p = &w->v->plan->applications[i];
+        if (!p->is_commutative || x <= y)
+            emit(w, p, x, y);
+    }
+}
+
+/* Values of rest operators that have no smaller union with x than all they need. */
+static void visit_disjoint(worker *w, uint32_t x)
+{
+    const noe_universe *u = w->v->u;
+    const noe_plan *plan = w->v->plan;
+    const noe_gen_value *v = &u->values[x];
+    int rest = w->v->level - 1 - v->level;
+    if (rest < 0 || rest > v->level)
+        return;
+    const struct noe_partner_list *l = &plan->partners[noe_role_of(v)];
+    for (uint32_t k = 0; k < l->n; k++) {
+        const noe_partner *partner = &l->p[k];
+        const noe_id_list *ys =
+            &plan->by_role[(uint32_t)rest * plan->n_roles + partner->role];
+        for (uint32_t i = 0; i < ys->n; i++) {
+            uint32_t y = ys->id[i], p, q;
+            noe_support both;
+            if (v->mask & u->values[y].mask &&
+                noe_support_least(u, x, y, &p, &q, &both) < w->v->level - 1)
+                continue;
+            apply(w, partner->xy, x, y);
+            if (rest < v->level)
+                apply(w, partner->yx, y, x);
+        }
+    }
+}
+
+/* Whether support number i of x and number j of y are the first ones with the least
+ * union, and that has level - 1 operators. */
+static bool is_first_least(const worker *w, uint32_t x, uint32_t i, uint32_t y,
+                           uint32_t j)
+{
+    uint32_t p, q;
+    noe_support both;
+    return noe_support_least(w->v->u, x, y, &p, &q, &both) == w->v->level - 1 &&
+           p == i && q == j;
+}
+
+/* (x, y), and (y, x), by support number i of x: it contains what y needs. */
+static void apply_inside(worker *w, uint32_t x, uint32_t i, uint32_t y)
+{
+    const noe_universe *u = w->v->u;
+    const noe_plan *plan = w->v->plan;
+    uint32_t x_role = noe_role_of(&u->values[x]), y_role = noe_role_of(&u->values[y]);
+    noe_range xy = noe_plan_pair(plan, x_role, y_role);
+    noe_range yx = noe_plan_pair(plan, y_role, x_role);
+    uint32_t p, q;
+    noe_support both;
+    if (u->values[y].is_closed || (!xy.n && !yx.n))
+        return;
+    if (xy.n && noe_support_least(u, x, y, &p, &q, &both) == w->v->level - 1 && p == i)
+        apply(w, xy, x, y);
+    /* If the support of y is as large, the pair belongs to that one. */
+    if (yx.n && x != y &&
+        noe_support_least(u, y, x, &p, &q, &both) == w->v->level - 1 && q == i &&
+        noe_support_size(&u->supports[u->values[y].first_support + p]) <
+            w->v->level - 1)
+        apply(w, yx, y, x);
+}
+
+static bool is_among(const uint32_t *seen, int n, uint32_t y)
+{
+    for (int i = 0; i < n; i++) {
+        if (seen[i] == y)
+            return true;
+    }
+    return false;
+}
+
+/* Support number i of x has level - 1 operators: y is made by one of them. */
+static void visit_inside(worker *w, uint32_t x, uint32_t i)
+{
+    const noe_universe *u = w->v->u;
+    const noe_support *s = &u->supports[u->values[x].first_support + i];
+    uint32_t seen[2 * NOE_MAX_SUPPORT];
+    int n = 0;
+    for (int k = 0; k < w->v->level - 1; k++) {
+        uint32_t made[2] = {s->instance[k], s->instance[k]};
+        if (s->instance[k] & NOE_CUT_INSTANCE) {
+            const noe_cut *c = &u->cuts[s->instance[k] & ~NOE_CUT_INSTANCE];
+            made[0] = c->low;
+            made[1] = c->high;
+        }
+        for (int part = 0; part < 2; part++) {
+            uint32_t y = made[part];
+            if (u->values[y].level == 0 || is_among(seen, n, y))
+                continue;
+            seen[n++] = y;
+            apply_inside(w, x, i, y);
+        }
+    }
+}
+
+/* Whether instance number k of s is the smallest that s and t share. */
+static bool is_first_shared(const noe_support *s, const noe_support *t, int k)
+{
+    for (int p = 0; p < k; p++) {
+        for (int q = 0; q < NOE_MAX_SUPPORT; q++) {
+            if (s->instance[p] == t->instance[q])
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Other supports that share an instance with support number i of x. */
+static void visit_users(worker *w, uint32_t x, uint32_t i)
+{
+    const noe_universe *u = w->v->u;
+    const noe_plan *plan = w->v->plan;
+    const noe_gen_value *v = &u->values[x];
+    const noe_support *s = &u->supports[v->first_support + i];
+    for (int k = 0; k < NOE_MAX_SUPPORT && s->instance[k] != NOE_NO_OPERAND; k++) {
+        uint32_t at = noe_instance_index(u, s->instance[k]);
+        for (uint32_t n = plan->users_first[at]; n < plan->users_first[at + 1]; n++) {
+            uint32_t other = plan->users[n], y = u->owners[other];
+            const noe_gen_value *b = &u->values[y];
+            const noe_support *t = &u->supports[other];
+            noe_support both;
+            if (v->level + b->level <= w->v->level - 1 || !is_first_shared(s, t, k) ||
+                noe_support_unite(s, t, &both) != w->v->level - 1)
+                continue;
+            noe_range r = noe_plan_pair(plan, noe_role_of(v), noe_role_of(b));
+            if (r.n && is_first_least(w, x, i, y, other - b->first_support))
+                apply(w, r, x, y);
+        }
+    }
+}
+
+static void visit_value(worker *w, uint32_t x)
+{
+    const noe_universe *u = w->v->u;
+    const noe_gen_value *v = &u->values[x];
+    if (v->is_closed || v->level >= w->v->level)
+        return;
+    if (v->level == w->v->level - 1)
+        visit_unary(w, x);
+    visit_disjoint(w, x);
+    for (uint32_t i = 0; i < v->n_supports; i++) {
+        int size = noe_support_size(&u->supports[v->first_support + i]);
+        if (size == w->v->level - 1)
+            visit_inside(w, x, i);
+        else if (size < w->v->level - 1)
+            visit_users(w, x, i);
+    }
+}
+
+/* The other threads are about as far as this one. */
+static void report(const crew *c, uint32_t block)
+{
+    const noe_visit *v = c->v;
+    uint64_t n = c->workers[0].n_records * (uint64_t)v->n_threads;
+    double seconds = noe_wall_seconds() - c->start + 1e-9;
+    double left = seconds * (double)(c->n_blocks - block) / (double)(block + 1);
+    noe_progress(
+        v->u->env,
+        "%s: level %d, %.1f M e-nodes, %.0f k/s, %u values, %ld MB, %.0f s left",
+        v->u->space->name, v->level, 1e-6 * (double)n, 1e-3 * (double)n / seconds,
+        v->u->n_values, noe_peak_rss_kib() / 1024, left);
+}
+
+static void visit_block(void *arg, int thread, uint32_t item)
+{
+    const crew *c = arg;
+    worker *w = &c->workers[thread];
+    /* Large values first: they have about equally many partners. */
+    uint32_t block = c->n_blocks - 1 - item;
+    uint32_t end = (block + 1) * VALUES_PER_BLOCK;
+    if (noe_cancelled(c->v->u->env))
+        return;
+    for (uint32_t x = block * VALUES_PER_BLOCK; x < end; x++) {
+        if (x < c->v->u->n_values)
+            visit_value(w, x);
+    }
+    if (thread == 0)
+        report(c, item);
+}
+
+uint64_t noe_visit_level(const noe_visit *v)
+{
+    crew c = {.v = v, .start = noe_wall_seconds()};
+    c.n_blocks = v->u->n_values / VALUES_PER_BLOCK + 1;
+    c.workers = noe_calloc((size_t)v->n_threads, sizeof *c.workers);
+    for (int i = 0; i < v->n_threads; i++)
+        c.workers[i] =
+            (worker){.v = v, .sketcher = noe_sketcher_new(v->u), .thread = i};
+    noe_parallel_for(v->n_threads, c.n_blocks, visit_block, &c);
+    uint64_t n = 0;
+    for (int i = 0; i < v->n_threads; i++) {
+        n += c.workers[i].n_records;
+        noe_sketcher_free(c.workers[i].sketcher);
+    }
+    free(c.workers);
+    return n;
+}
