@@ -30,9 +30,15 @@ typedef float ACC;
 #define ACC_VALUE(S)     (*(S))
 #define LESS(C, A, B)    ((A) < (B))
 #define RELU(C, X)       ((X) < 0 ? 0 : (X)) /* NaN stays NaN */
+#define ABS(C, X)        fabsf(X)
+#define MAX(C, A, B)     ((A) > (B) || isnan(A) ? (A) : (B)) /* NaN wins */
+#define MIN(C, A, B)     ((A) < (B) || isnan(A) ? (A) : (B))
+#define LESS_ZERO(C, X)  ((X) < 0)
 #define SIGMOID(C, X)    sigmoid(X)
 #define TANH(C, X)       tanhf(X)
 #define EXP(C, X)        expf(X)
+#define LOG(C, X)        logf(X)
+#define ERF(C, X)        erff(X)
 #define SQRT(C, X)       sqrtf(X)
 #define RECIPROCAL(C, X) (1 / (X))
 #define SHIFTED          1

@@ -30,9 +30,15 @@ typedef double ACC;
 #define ACC_VALUE(S)     (*(S))
 #define LESS(C, A, B)    ((A) < (B))
 #define RELU(C, X)       ((X) < 0 ? 0 : (X)) /* NaN stays NaN */
+#define ABS(C, X)        fabs(X)
+#define MAX(C, A, B)     ((A) > (B) || isnan(A) ? (A) : (B)) /* NaN wins */
+#define MIN(C, A, B)     ((A) < (B) || isnan(A) ? (A) : (B))
+#define LESS_ZERO(C, X)  ((X) < 0)
 #define SIGMOID(C, X)    sigmoid(X)
 #define TANH(C, X)       tanh(X)
 #define EXP(C, X)        exp(X)
+#define LOG(C, X)        log(X)
+#define ERF(C, X)        erf(X)
 #define SQRT(C, X)       sqrt(X)
 #define RECIPROCAL(C, X) (1 / (X))
 #define SHIFTED          1

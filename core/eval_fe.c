@@ -22,7 +22,7 @@ typedef noe_fe_sum ACC;
 #define ADD(A, B)        noe_fe_add(A, B)
 #define SUB(A, B)        noe_fe_sub(A, B)
 #define MUL(A, B)        noe_fe_mul(A, B)
-#define DIV(A, B)        noe_fe_mul(A, noe_fe_inv(B))
+#define DIV(A, B)        noe_fe_mul(A, noe_fe_reciprocal(c->field, B))
 #define NEG(A)           noe_fe_neg(A)
 #define DIVISOR(A)       noe_fe_inv(A)
 #define OVER(A, D)       noe_fe_mul(A, D)
@@ -30,25 +30,20 @@ typedef noe_fe_sum ACC;
 #define ACC_ADD(S, A, B) noe_fe_sum_add(S, A, B)
 #define ACC_VALUE(S)     noe_fe_sum_value(S)
 #define LESS(C, A, B)    (noe_fe_compare((C)->field, A, B) < 0)
-#define RELU(C, X)       noe_fe_relu(X)
-#define SIGMOID(C, X)    sigmoid((C)->field, X)
-#define TANH(C, X)       hyperbolic_tangent((C)->field, X)
+#define LESS_ZERO(C, X)  (noe_fe_sign((C)->field, X) < 0)
+#define RELU(C, X)       noe_fe_relu((C)->field, X)
+#define ABS(C, X)        noe_fe_abs((C)->field, X)
+#define MAX(C, A, B)     noe_fe_max((C)->field, A, B)
+#define MIN(C, A, B)     noe_fe_min((C)->field, A, B)
+#define SIGMOID(C, X)    noe_fe_sigmoid((C)->field, X)
+#define TANH(C, X)       noe_fe_tanh((C)->field, X)
 #define EXP(C, X)        noe_fe_exp((C)->field, X)
+#define LOG(C, X)        noe_fe_log((C)->field, X)
+#define ERF(C, X)        noe_fe_erf((C)->field, X)
 #define SQRT(C, X)       noe_fe_sqrt((C)->field, X)
-#define RECIPROCAL(C, X) noe_fe_inv(X)
+#define RECIPROCAL(C, X) noe_fe_reciprocal((C)->field, X)
 #define SHIFTED          0
 #define EVAL_TABLE       eval_table_fe
-
-static noe_fe sigmoid(const noe_field *f, noe_fe x)
-{
-    return noe_fe_inv(noe_fe_add(ONE, noe_fe_exp(f, noe_fe_neg(x))));
-}
-
-static noe_fe hyperbolic_tangent(const noe_field *f, noe_fe x)
-{
-    noe_fe s = sigmoid(f, noe_fe_add(x, x));
-    return noe_fe_sub(noe_fe_add(s, s), ONE);
-}
 
 #include "core/semantics.inc"
 
@@ -139,7 +134,7 @@ void noe_eval_fe(const noe_field *field, noe_op op, const noe_params *params,
                  const noe_tensor_fe *in, int n_in, noe_tensor_fe *out)
 {
     call c = {field, op, params, in, n_in, out};
-    if (together[op] && count(&out->shape) > 1)
+    if (together[op] && field->order == NOE_ORDER_RESIDUE && count(&out->shape) > 1)
         together[op](&c);
     else
         evaluate(&c);

@@ -50,7 +50,7 @@ static uint64_t keyed_hash(const noe_field *f, int which, uint32_t u)
 noe_field noe_field_make(uint64_t seed)
 {
     noe_rng rng = noe_rng_split(seed, "field", 0);
-    noe_field f;
+    noe_field f = {.order = NOE_ORDER_RESIDUE};
     for (int i = 0; i < NOE_FIELD_HASHES; i++)
         f.key[i] = noe_rng_next(&rng);
     /* Squares form the subgroup of order q, q is prime, so every square but 1 generates
@@ -66,6 +66,14 @@ noe_field noe_field_make(uint64_t seed)
             f.power[w][d] = mul_mod(f.power[w][d - 1], base, NOE_FIELD_P);
         base = mul_mod(f.power[w][NOE_FIELD_DIGITS - 1], base, NOE_FIELD_P);
     }
+    return f;
+}
+
+noe_field noe_field_make_ordered(uint64_t seed, int range)
+{
+    noe_field f = noe_field_make(seed);
+    f.order = NOE_ORDER_NUMBER;
+    f.range = range;
     return f;
 }
 
@@ -107,13 +115,67 @@ noe_fe noe_fe_random(noe_rng *rng)
     return a;
 }
 
+/* Halves bring in numbers between the integers that a rule may name. */
+#define HALVES_UP_TO 8
+
+noe_fe noe_fe_draw(const noe_field *f, noe_rng *rng)
+{
+    if (f->order == NOE_ORDER_RESIDUE)
+        return noe_fe_random(rng);
+    if (f->range > HALVES_UP_TO)
+        return noe_fe_int(noe_rng_range(rng, -f->range, f->range));
+    noe_fe half = {(NOE_FIELD_P + 1) / 2, (NOE_FIELD_Q + 1) / 2};
+    return noe_fe_mul(noe_fe_int(noe_rng_range(rng, -2 * f->range, 2 * f->range)),
+                      half);
+}
+
+/* p is 1 mod q, so u + p ((v - u) mod q) is the number modulo p q (Chinese remainder
+ * theorem). */
+int64_t noe_fe_number(noe_fe a)
+{
+    uint64_t u = (uint64_t)a.u * (NOE_FIELD_UNIT % NOE_FIELD_P) % NOE_FIELD_P;
+    uint64_t v = (uint64_t)a.v * (NOE_FIELD_UNIT % NOE_FIELD_Q) % NOE_FIELD_Q;
+    uint64_t difference = (v + 3 * (uint64_t)NOE_FIELD_Q - u) % NOE_FIELD_Q;
+    int64_t n = (int64_t)(u + NOE_FIELD_P * difference);
+    int64_t modulus = (int64_t)NOE_FIELD_P * NOE_FIELD_Q;
+    return n > modulus / 2 ? n - modulus : n;
+}
+
 noe_fe noe_fe_inv(noe_fe a)
 {
     return (noe_fe){inverse(a.u, NOE_FIELD_P), inverse(a.v, NOE_FIELD_Q)};
 }
 
+/* Unknown functions of a number: what is known is the sign of the result. */
+static noe_fe positive_hash(const noe_field *f, noe_field_hash which, uint32_t u)
+{
+    return noe_fe_int(
+        1 + (int64_t)(keyed_hash(f, which, u) % (2 * (uint64_t)f->range + 1)));
+}
+
+/* Odd, and zero at zero only; a square in NOE_ORDER_RESIDUE, which is positive. */
+static noe_fe odd_hash(const noe_field *f, noe_field_hash which, noe_fe a)
+{
+    int sign = noe_fe_sign(f, a);
+    if (sign == 0)
+        return (noe_fe){0, 0};
+    uint32_t u = sign < 0 ? noe_fe_neg(a).u : a.u;
+    noe_fe r;
+    if (f->order == NOE_ORDER_NUMBER) {
+        r = positive_hash(f, which, u);
+    } else {
+        uint64_t hash = keyed_hash(f, which, u);
+        uint32_t root = 1 + (uint32_t)(hash % (NOE_FIELD_P - 1));
+        r = (noe_fe){mul_mod(root, root, NOE_FIELD_P),
+                     (uint32_t)(noe_mix64(hash) % NOE_FIELD_Q)};
+    }
+    return sign < 0 ? noe_fe_neg(r) : r;
+}
+
 noe_fe noe_fe_exp(const noe_field *f, noe_fe a)
 {
+    if (f->order == NOE_ORDER_NUMBER)
+        return positive_hash(f, NOE_FIELD_HASH_EXP, a.u);
     uint32_t u = f->power[0][a.v % NOE_FIELD_DIGITS];
     for (int w = 1; w < NOE_FIELD_WINDOWS; w++) {
         uint32_t digit = a.v >> WINDOW_BITS * w & (NOE_FIELD_DIGITS - 1);
@@ -124,12 +186,55 @@ noe_fe noe_fe_exp(const noe_field *f, noe_fe a)
 
 noe_fe noe_fe_sqrt(const noe_field *f, noe_fe a)
 {
+    if (f->order == NOE_ORDER_NUMBER)
+        return positive_hash(f, NOE_FIELD_HASH_SQRT, a.u);
     uint32_t u = pow_p(a.u, (NOE_FIELD_P + 1) / 4);
     return (noe_fe){u, (uint32_t)(keyed_hash(f, NOE_FIELD_HASH_SQRT, u) % NOE_FIELD_Q)};
 }
 
+noe_fe noe_fe_log(const noe_field *f, noe_fe a)
+{
+    if (f->order == NOE_ORDER_NUMBER)
+        return noe_fe_sub(positive_hash(f, NOE_FIELD_HASH_LOG, a.u),
+                          noe_fe_int(f->range));
+    uint64_t hash = keyed_hash(f, NOE_FIELD_HASH_LOG, a.u);
+    return (noe_fe){(uint32_t)(hash % NOE_FIELD_P),
+                    (uint32_t)(noe_mix64(hash) % NOE_FIELD_Q)};
+}
+
+noe_fe noe_fe_erf(const noe_field *f, noe_fe a)
+{
+    return odd_hash(f, NOE_FIELD_HASH_ERF, a);
+}
+
+noe_fe noe_fe_sigmoid(const noe_field *f, noe_fe a)
+{
+    if (f->order == NOE_ORDER_NUMBER)
+        return positive_hash(f, NOE_FIELD_HASH_SIGMOID, a.u);
+    return noe_fe_inv(noe_fe_add((noe_fe){1, 1}, noe_fe_exp(f, noe_fe_neg(a))));
+}
+
+noe_fe noe_fe_tanh(const noe_field *f, noe_fe a)
+{
+    if (f->order == NOE_ORDER_NUMBER)
+        return odd_hash(f, NOE_FIELD_HASH_TANH, a);
+    noe_fe s = noe_fe_sigmoid(f, noe_fe_add(a, a));
+    return noe_fe_sub(noe_fe_add(s, s), (noe_fe){1, 1});
+}
+
+noe_fe noe_fe_reciprocal(const noe_field *f, noe_fe a)
+{
+    noe_fe r = noe_fe_inv(a);
+    if (f->order == NOE_ORDER_RESIDUE)
+        return r;
+    int64_t n = noe_fe_number(r), limit = NOE_FIELD_UNIT * NOE_FIELD_BOUND;
+    return n > -limit && n < limit ? r : odd_hash(f, NOE_FIELD_HASH_RECIPROCAL, a);
+}
+
 int noe_fe_compare(const noe_field *f, noe_fe a, noe_fe b)
 {
+    if (f->order == NOE_ORDER_NUMBER)
+        return noe_fe_sign(f, noe_fe_sub(a, b));
     uint64_t x = keyed_hash(f, NOE_FIELD_HASH_ORDER, a.u);
     uint64_t y = keyed_hash(f, NOE_FIELD_HASH_ORDER, b.u);
     return x < y ? -1 : x > y;
@@ -139,7 +244,7 @@ int noe_fe_compare(const noe_field *f, noe_fe a, noe_fe b)
  * of the sign are reciprocity, (a/n)(n/a) = -1 where both are 3 mod 4, and (2/n) = -1
  * where n is 3 or 5 mod 8. Signed differences and masks instead of branches, because
  * every branch on random numbers would be mispredicted half of the time. */
-int noe_fe_sign(uint32_t residue)
+int noe_fe_legendre(uint32_t residue)
 {
     int64_t a = residue, n = NOE_FIELD_P;
     if (a == 0)

@@ -4,18 +4,40 @@
  *
  * An element is (u mod p, v mod q), p = 2147146559 a safe prime (p = 2q + 1, p = 3 mod
  * 4, every prime up to 23 a quadratic residue), q = (p - 1) / 2; the pair carries exp
- * from the exponent field to the base field (Zhang et al., Mirage, OSDI'25). How each
- * operator is modelled is the completeness boundary; all models are sound in the sense
- * that an identity of the models with random keys is one of the reals where both sides
- * exist:
+ * from the exponent field to the base field (Zhang et al., Mirage, OSDI'25). There are
+ * two ways to read signs, chosen by noe_field.order, because no finite field is
+ * ordered.
+ *
+ * Every model is sound in this sense: an equation that holds for all keys and all
+ * points of one way holds for the reals wherever both sides exist. The reverse is what
+ * each model lacks, and is said with it.
+ *
  *   + - * /      componentwise; x / 0 := 0, reciprocal(0) := 0
- *   relu         x where u is a quadratic residue, else 0 ("Paley sign": multiplicative
- * and odd like the sign of the reals) sqrt         u^((p+1)/4): multiplicative,
- * sqrt(x)^2 = |x|; v from a keyed hash of u exp          u = g^v, g a random element of
- * order q; v from a keyed hash of the new u sigmoid      1 / (1 + exp(-x)), tanh = 2
- * sigmoid(2x) - 1 max          keyed random total order: lattice laws and nothing more
  *   scalar       doubles are dyadic rationals, mapped exactly
- * Facts that need the order of the reals (relu against max) are not shown.
+ *
+ * NOE_ORDER_RESIDUE. Values are arbitrary. x is positive where u is a quadratic residue
+ * ("Paley sign"): multiplicative and odd like the sign of the reals, but a sum of
+ * positive numbers may be negative.
+ *   relu abs leaky_relu   by that sign
+ *   max min      by the sign of the difference: commute, agree with relu and abs, move
+ *                with sums and positive factors; do not associate
+ *   max_pool reduce_max   by a keyed random total order: lattice laws and nothing more
+ *   sqrt         u^((p+1)/4): multiplicative, sqrt(x)^2 = |x|; v a keyed hash of u
+ *   exp          u = g^v, g a random element of order q; v a keyed hash of the new u
+ *   sigmoid      1 / (1 + exp(-x)), tanh = 2 sigmoid(2x) - 1
+ *   log          keyed hash of u
+ *   erf          keyed hash of |u|, odd, with the sign of x
+ *
+ * NOE_ORDER_NUMBER. Values are small rational numbers (noe_fe_draw), which the pair
+ * represents modulo p q; NOE_FIELD_UNIT times the number is a centred integer. Signs
+ * and comparisons are those of that number: relu, abs, leaky_relu, max, min, max_pool
+ * and reduce_max together with sums, products and means are the real functions at these
+ * points, as long as denominators divide NOE_FIELD_UNIT and numbers stay below
+ * NOE_FIELD_BOUND (core/field_check.c sees to that).
+ *   exp sigmoid sqrt   keyed hashes to small positive numbers
+ *   log          keyed hash to small numbers
+ *   tanh erf     keyed hashes, odd, with the sign of x
+ *   reciprocal   exact where that is such a number; else like tanh
  *
  * The additive and multiplicative functions are inline: they are the inner loops of the
  * generator and of every check.
@@ -33,32 +55,69 @@
 #define NOE_FIELD_WINDOWS 4
 #define NOE_FIELD_DIGITS  256
 
+/* What denominators divide, and how large a number may be (times the unit it is below
+ * p q / 8). */
+#define NOE_FIELD_UNIT  (INT64_C(16384) * 81 * 25 * 7)
+#define NOE_FIELD_BOUND (INT64_C(1) << 30)
+
 /* Keyed hashes of u that models need: independent functions from one seed. */
-enum {
+typedef enum noe_field_hash {
     NOE_FIELD_HASH_EXP,
     NOE_FIELD_HASH_SQRT,
     NOE_FIELD_HASH_ORDER,
+    NOE_FIELD_HASH_LOG,
+    NOE_FIELD_HASH_ERF,
+    NOE_FIELD_HASH_SIGMOID,
+    NOE_FIELD_HASH_TANH,
+    NOE_FIELD_HASH_RECIPROCAL,
     NOE_FIELD_HASHES
-};
+} noe_field_hash;
+
+/* How signs are read. */
+typedef enum noe_order { NOE_ORDER_RESIDUE, NOE_ORDER_NUMBER } noe_order;
 
 typedef struct noe_field {
+    noe_order order;
+    int range; /* of NOE_ORDER_NUMBER: numbers drawn are at most that, see noe_fe_draw
+                */
     uint64_t key[NOE_FIELD_HASHES];
     uint32_t g; /* generator of the subgroup of order q, random by key */
     uint32_t power[NOE_FIELD_WINDOWS][NOE_FIELD_DIGITS];
 } noe_field;
 
-noe_field noe_field_make(uint64_t seed);
+noe_field noe_field_make(uint64_t seed);                    /* NOE_ORDER_RESIDUE */
+noe_field noe_field_make_ordered(uint64_t seed, int range); /* NOE_ORDER_NUMBER */
+#define NOE_FIELD_RANGE 12 /* a range that leaves room for products */
 
 noe_fe noe_fe_int(int64_t i);
 noe_fe noe_fe_double(double d); /* d is finite */
 noe_fe noe_fe_random(noe_rng *rng);
+/* The value of a variable's element: any, or a number of at most `range`, which is an
+ * integer, or half of one if the range is small. */
+noe_fe noe_fe_draw(const noe_field *f, noe_rng *rng);
 noe_fe noe_fe_inv(noe_fe a); /* 0 for 0 */
+noe_fe noe_fe_reciprocal(const noe_field *f, noe_fe a);
 noe_fe noe_fe_exp(const noe_field *f, noe_fe a);
 noe_fe noe_fe_sqrt(const noe_field *f, noe_fe a);
-/* -1, 0, 1: order of the keyed total order on u. */
+noe_fe noe_fe_log(const noe_field *f, noe_fe a);
+noe_fe noe_fe_erf(const noe_field *f, noe_fe a);
+noe_fe noe_fe_sigmoid(const noe_field *f, noe_fe a);
+noe_fe noe_fe_tanh(const noe_field *f, noe_fe a);
+/* -1, 0, 1: in the keyed total order on u, or as numbers. */
 int noe_fe_compare(const noe_field *f, noe_fe a, noe_fe b);
 /* Legendre symbol of a mod p: -1, 0, 1. */
-int noe_fe_sign(uint32_t a);
+int noe_fe_legendre(uint32_t a);
+/* NOE_FIELD_UNIT times the number that a pair stands for, within p q / 2 of 0. */
+int64_t noe_fe_number(noe_fe a);
+
+/* -1, 0, 1. */
+static inline int noe_fe_sign(const noe_field *f, noe_fe a)
+{
+    if (f->order == NOE_ORDER_RESIDUE)
+        return noe_fe_legendre(a.u);
+    int64_t n = noe_fe_number(a);
+    return (n > 0) - (n < 0);
+}
 
 /* Equality as values of expressions is equality of u: v is only a carrier for exp. */
 static inline bool noe_fe_eq(noe_fe a, noe_fe b)
@@ -95,9 +154,24 @@ static inline noe_fe noe_fe_mul(noe_fe a, noe_fe b)
                     (uint32_t)((uint64_t)a.v * b.v % NOE_FIELD_Q)};
 }
 
-static inline noe_fe noe_fe_relu(noe_fe a)
+static inline noe_fe noe_fe_relu(const noe_field *f, noe_fe a)
 {
-    return noe_fe_sign(a.u) > 0 ? a : (noe_fe){0, 0};
+    return noe_fe_sign(f, a) > 0 ? a : (noe_fe){0, 0};
+}
+
+static inline noe_fe noe_fe_abs(const noe_field *f, noe_fe a)
+{
+    return noe_fe_sign(f, a) < 0 ? noe_fe_neg(a) : a;
+}
+
+static inline noe_fe noe_fe_max(const noe_field *f, noe_fe a, noe_fe b)
+{
+    return noe_fe_sign(f, noe_fe_sub(a, b)) > 0 ? a : b;
+}
+
+static inline noe_fe noe_fe_min(const noe_field *f, noe_fe a, noe_fe b)
+{
+    return noe_fe_sign(f, noe_fe_sub(a, b)) > 0 ? b : a;
 }
 
 /* A sum of products that is reduced once at the end: halves of the products are summed

@@ -818,6 +818,14 @@ static bool inverse_kernel(noe_search *s, uint16_t node, const noe_shape *want)
     return constant(s, node, want, 3, 5);
 }
 
+static bool inverse_leaky_relu(noe_search *s, uint16_t node, const noe_shape *want)
+{
+    static const double values[] = {0.5, 2, -1, 0.25, 3, 0};
+    noe_value v = noe_value_float(values[noe_rng_below(s->rng, 6)]);
+    noe_search_param(s, node, NOE_PARAM_ALPHA, 0, &v);
+    return inverse_same(s, node, want);
+}
+
 static bool inverse_scalar(noe_search *s, uint16_t node, const noe_shape *want)
 {
     static const double values[] = {0.5, 2, -1, 3, 0.25, 1, 0, -1.75};
@@ -862,6 +870,13 @@ noe_inverse_fn *noe_inverse_of(noe_op op)
         [NOE_OP_GATHER] = noe_inverse_gather,
         [NOE_OP_EXPAND] = noe_inverse_expand,
         [NOE_OP_RESIZE] = noe_inverse_resize,
+        [NOE_OP_MAX] = inverse_broadcast,
+        [NOE_OP_MIN] = inverse_broadcast,
+        [NOE_OP_ABS] = inverse_same,
+        [NOE_OP_LEAKY_RELU] = inverse_leaky_relu,
+        [NOE_OP_LOG] = inverse_same,
+        [NOE_OP_ERF] = inverse_same,
+        [NOE_OP_REDUCE_MAX] = inverse_reduce,
         [NOE_OP_GEMM] = noe_inverse_gemm,
         [NOE_OP_BATCH_NORMALIZATION] = noe_inverse_batch_normalization,
         [NOE_OP_FLATTEN] = noe_inverse_flatten,

@@ -276,7 +276,7 @@ bool noe_param_default(noe_op op, noe_param p, int spatial, noe_value *v)
     case NOE_PARAM_ALPHA:
     case NOE_PARAM_BETA:
         *v = noe_value_float(1.0);
-        return true;
+        return op == NOE_OP_GEMM;
     case NOE_PARAM_EPSILON:
         *v = noe_value_float((double)1e-5F); /* ONNX attributes are single precision */
         return true;

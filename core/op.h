@@ -30,6 +30,7 @@ typedef enum noe_param_kind {
     XX(CONSTANT)          \
     XX(HEAVY)             \
     XX(PARTIAL)           \
+    XX(ORDER)             \
     XX(COMPOSITE)         \
     XX(NOAXIOM)
 
@@ -103,7 +104,7 @@ const noe_value *noe_params_get(noe_op op, const noe_params *params, noe_param p
 void noe_params_set(noe_op op, noe_params *params, noe_param p, const noe_value *v);
 /* Default of parameter p of op, where there is one: strides and dilations all 1, pads
  * all 0 (of the length that `spatial` asks), group 1, step 1, keepdims 1,
- * count_include_pad 0, mode 0, alpha 1, beta 1, transA 0, transB 0. */
+ * count_include_pad 0, mode 0, transA 0, transB 0; of gemm alpha 1, beta 1. */
 bool noe_param_default(noe_op op, noe_param p, int spatial, noe_value *v);
 bool noe_params_eq(const noe_params *a, const noe_params *b);
 

@@ -134,6 +134,12 @@ SAME_SHAPE(tanh)
 SAME_SHAPE(exp)
 SAME_SHAPE(sqrt)
 SAME_SHAPE(reciprocal)
+BROADCAST(max)
+BROADCAST(min)
+SAME_SHAPE(abs)
+SAME_SHAPE(leaky_relu)
+SAME_SHAPE(log)
+SAME_SHAPE(erf)
 
 /* Products */
 
@@ -357,7 +363,8 @@ noe_status noe_shape_reduce_sum(const noe_shape_query *q, noe_shape *out)
     return reduce(q, out);
 }
 
-noe_status noe_shape_reduce_mean(const noe_shape_query *q, noe_shape *out)
+/* Of no elements there is no mean and no maximum. */
+static noe_status reduce_some(const noe_shape_query *q, noe_shape *out)
 {
     const noe_value *axes = param(q, NOE_PARAM_AXES);
     NOE_TRY(reduce(q, out));
@@ -367,6 +374,16 @@ noe_status noe_shape_reduce_mean(const noe_shape_query *q, noe_shape *out)
                             (long long)axes->list[i]);
     }
     return NOE_OK;
+}
+
+noe_status noe_shape_reduce_mean(const noe_shape_query *q, noe_shape *out)
+{
+    return reduce_some(q, out);
+}
+
+noe_status noe_shape_reduce_max(const noe_shape_query *q, noe_shape *out)
+{
+    return reduce_some(q, out);
 }
 
 noe_status noe_shape_softmax(const noe_shape_query *q, noe_shape *out)

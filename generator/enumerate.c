@@ -55,10 +55,10 @@ static void fill_leaf(noe_universe *u, const noe_space_leaf *leaf, int index,
             continue;
         }
         for (uint32_t i = 0; i < n; i++)
-            to[i] = noe_fe_random(&rng);
+            to[i] = noe_fe_draw(&u->field, &rng);
         /* A single element has one sign a sample: make both signs sure to occur. */
-        while (n == 1 && noe_fe_sign(to[0].u) != (q % 2 ? 1 : -1))
-            to[0] = noe_fe_random(&rng);
+        while (n == 1 && noe_fe_sign(&u->field, to[0]) != (q % 2 ? 1 : -1))
+            to[0] = noe_fe_draw(&u->field, &rng);
     }
 }
 

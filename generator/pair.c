@@ -144,7 +144,7 @@ static void eval_pair(const noe_pair *pair, const noe_field *field, noe_rng *rng
         var[i].shape = pair->vars[i].shape;
         var[i].data = noe_arena_alloc(arena, (size_t)n * sizeof(noe_fe));
         for (int64_t k = 0; k < n; k++)
-            var[i].data[k] = noe_fe_random(rng);
+            var[i].data[k] = noe_fe_draw(field, rng);
     }
     for (int i = 0; i < pair->n_nodes; i++) {
         const noe_pair_node *node = &pair->nodes[i];
@@ -173,20 +173,38 @@ static bool tensors_agree(const noe_tensor_fe *a, const noe_tensor_fe *b)
     return true;
 }
 
-bool noe_pair_holds(const noe_pair *pair, uint64_t seed, int n_rounds)
+static bool has_order(const noe_pair *pair)
+{
+    for (int i = 0; i < pair->n_nodes; i++) {
+        if (!pair->nodes[i].is_var && noe_op_has(pair->nodes[i].op, NOE_TRAIT_ORDER))
+            return true;
+    }
+    return false;
+}
+
+static bool holds(const noe_pair *pair, noe_order order, uint64_t seed, int n_rounds)
 {
     noe_arena arena = {0};
-    bool holds = true;
-    for (int round = 0; round < n_rounds && holds; round++) {
+    bool all = true;
+    for (int round = 0; round < n_rounds && all; round++) {
         noe_rng rng = noe_rng_split(seed, "recheck", (uint64_t)round);
-        noe_field field = noe_field_make(noe_rng_next(&rng));
+        uint64_t key = noe_rng_next(&rng);
+        noe_field field = order == NOE_ORDER_NUMBER
+                              ? noe_field_make_ordered(key, NOE_FIELD_RANGE)
+                              : noe_field_make(key);
         noe_tensor_fe t[NOE_PAIR_MAX_NODES];
         eval_pair(pair, &field, &rng, &arena, t);
         for (int i = 0; i < pair->n_roots; i++)
-            holds = holds && tensors_agree(&t[pair->lhs[i]], &t[pair->rhs[i]]);
+            all = all && tensors_agree(&t[pair->lhs[i]], &t[pair->rhs[i]]);
         noe_arena_clear(&arena);
     }
-    return holds;
+    return all;
+}
+
+bool noe_pair_holds(const noe_pair *pair, uint64_t seed, int n_rounds)
+{
+    return (has_order(pair) && holds(pair, NOE_ORDER_NUMBER, seed, n_rounds)) ||
+           holds(pair, NOE_ORDER_RESIDUE, seed, n_rounds);
 }
 
 /* Generalising */

@@ -238,21 +238,37 @@ static const char *get_plain(noe_getting *g)
     return NULL;
 }
 
-static const char *get_sum(noe_getting *g)
+/* One or more inputs as a chain of g->op: Sum, Max, Min. */
+static const char *get_chain(noe_getting *g)
 {
-    noe_ref sum, next;
+    noe_ref chain, next;
     NOE_GET(noe_get_only_attributes(g, ""));
     NOE_GET(noe_get_one_output(g));
     size_t n = noe_get_n_inputs(g);
     NOE_GET(noe_get_want_inputs(g, 1, n));
     if (n == 1)
         return noe_get_alias(g);
-    NOE_GET(noe_get_data(g, 0, &sum, NULL));
+    NOE_GET(noe_get_data(g, 0, &chain, NULL));
     for (size_t i = 1; i < n; i++) {
         NOE_GET(noe_get_data(g, i, &next, NULL));
-        NOE_GET(noe_get_add(g, NOE_OP_ADD, NULL, (noe_ref[]){sum, next}, 2, &sum));
+        NOE_GET(noe_get_add(g, g->op, NULL, (noe_ref[]){chain, next}, 2, &chain));
     }
-    noe_get_done(g, 0, NOE_OP_ADD, sum);
+    noe_get_done(g, 0, g->op, chain);
+    return NULL;
+}
+
+static const char *get_leaky_relu(noe_getting *g)
+{
+    noe_ref x, out;
+    noe_params p = {0};
+    NOE_GET(noe_get_only_attributes(g, "alpha"));
+    NOE_GET(noe_get_want_inputs(g, 1, 1));
+    NOE_GET(noe_get_one_output(g));
+    NOE_GET(noe_get_data(g, 0, &x, NULL));
+    noe_get_set_float(g->op, &p, NOE_PARAM_ALPHA,
+                      noe_onnx_attr_float(g->node->proto, "alpha", (double)0.01F));
+    NOE_GET(noe_get_add(g, g->op, &p, &x, 1, &out));
+    noe_get_done(g, 0, g->op, out);
     return NULL;
 }
 
@@ -407,6 +423,12 @@ static const char *get_dropout(noe_getting *g)
 #define get_sqrt                get_plain
 #define get_reciprocal          get_plain
 #define get_matmul              get_plain
+#define get_max                 get_chain
+#define get_min                 get_chain
+#define get_abs                 get_plain
+#define get_log                 get_plain
+#define get_erf                 get_plain
+#define get_reduce_max          get_reduction
 #define get_conv                noe_get_conv
 #define get_max_pool            noe_get_max_pool
 #define get_average_pool        noe_get_average_pool
@@ -443,7 +465,7 @@ static const getter_row rows[] = {
     {ONNX, NOE_OP_##ID, get_##NAME},
 #include "core/ops.def"
     /* ONNX operators that are several core nodes or none */
-    {"Sum", NOE_OP_ADD, get_sum},
+    {"Sum", NOE_OP_ADD, get_chain},
     {"Split", NOE_OP_SLICE, noe_get_split},
     {"Identity", NOE_OP_OPAQUE, get_identity},
     {"Upsample", NOE_OP_RESIZE, noe_get_resize},

@@ -175,6 +175,20 @@ static void put_conv_window(putting *p)
     put_param(p, NOE_PARAM_GROUP);
 }
 
+/* Operands that broadcast came with opset 8. */
+static noe_status put_order(putting *p)
+{
+    if (p->x->m->opset < 8 && !noe_shape_eq(input_shape(p, 0), input_shape(p, 1)))
+        return fail_opset(p, "of operands that broadcast");
+    return NOE_OK;
+}
+
+static noe_status put_leaky_relu(putting *p)
+{
+    put_param(p, NOE_PARAM_ALPHA);
+    return NOE_OK;
+}
+
 static noe_status put_conv(putting *p)
 {
     put_conv_window(p);
@@ -450,6 +464,12 @@ static noe_status put_squeeze(putting *p)
 #define put_sqrt                put_plain
 #define put_reciprocal          put_plain
 #define put_matmul              put_plain
+#define put_max                 put_order
+#define put_min                 put_order
+#define put_abs                 put_plain
+#define put_log                 put_plain
+#define put_erf                 put_plain
+#define put_reduce_max          put_reduction
 #define put_reduce_sum          put_reduction
 #define put_reduce_mean         put_reduction
 #define put_zeros               NULL /* constants are weights */

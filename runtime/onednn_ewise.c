@@ -23,6 +23,9 @@ static const noe_dnn_eltwise eltwise[NOE_OP_COUNT] = {
     [NOE_OP_EXP] = {dnnl_eltwise_exp, 0, 0},
     [NOE_OP_SQRT] = {dnnl_eltwise_sqrt, 0, 0},
     [NOE_OP_RECIPROCAL] = {dnnl_eltwise_pow, 1, -1},
+    [NOE_OP_ABS] = {dnnl_eltwise_abs, 0, 0},
+    [NOE_OP_LEAKY_RELU] = {dnnl_eltwise_relu, 0, 0},
+    [NOE_OP_LOG] = {dnnl_eltwise_log, 0, 0},
 };
 
 bool noe_dnn_eltwise_of(noe_op op, noe_dnn_eltwise *e)
@@ -55,7 +58,10 @@ noe_status noe_dnn_emit_unary(noe_dnn_plan *p, const noe_fusion *f, bool *done,
 {
     noe_dnn_view from, to;
     NOE_TRY(noe_dnn_get(p, f->operands[0], NULL, &from, err));
-    noe_dnn_eltwise e = eltwise[p->g->nodes[f->anchor].op];
+    const noe_node *n = &p->g->nodes[f->anchor];
+    noe_dnn_eltwise e = eltwise[n->op];
+    if (n->op == NOE_OP_LEAKY_RELU)
+        e.alpha = (float)noe_params_get(n->op, n->params, NOE_PARAM_ALPHA)->f;
     NOE_TRY(noe_dnn_add_eltwise(p, &e, &from, &to, done, err));
     if (*done)
         noe_dnn_set_value(p, f->last, &to);
@@ -128,7 +134,9 @@ static noe_status emit_function(noe_dnn_plan *p, const noe_fusion *f, bool *done
                                 noe_error *err)
 {
     const noe_shape *y = &p->g->nodes[f->last].types[0].shape;
-    for (int i = 0; i < 2 && f->n_steps == 0; i++) {
+    bool has_function =
+        functions[p->g->nodes[f->anchor].op][0].alg != dnnl_alg_kind_undef;
+    for (int i = 0; i < 2 && f->n_steps == 0 && has_function; i++) {
         noe_ref c = f->operands[i], x = f->operands[1 - i];
         if (!noe_dnn_is_weight(p, c) || noe_shape_elements(noe_dnn_shape(p, c)) != 1 ||
             !noe_shape_eq(noe_dnn_shape(p, x), y))
@@ -156,10 +164,9 @@ typedef struct binary_call {
 } binary_call;
 
 static const dnnl_alg_kind_t binary_alg[NOE_OP_COUNT] = {
-    [NOE_OP_ADD] = dnnl_binary_add,
-    [NOE_OP_SUB] = dnnl_binary_sub,
-    [NOE_OP_MUL] = dnnl_binary_mul,
-    [NOE_OP_DIV] = dnnl_binary_div,
+    [NOE_OP_ADD] = dnnl_binary_add, [NOE_OP_SUB] = dnnl_binary_sub,
+    [NOE_OP_MUL] = dnnl_binary_mul, [NOE_OP_DIV] = dnnl_binary_div,
+    [NOE_OP_MAX] = dnnl_binary_max, [NOE_OP_MIN] = dnnl_binary_min,
 };
 
 static binary_call order_operands(const noe_dnn_plan *p, const noe_fusion *f)

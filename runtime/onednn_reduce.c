@@ -163,7 +163,7 @@ static int merge_reduced(const noe_shape *x, const noe_value *axes, dnnl_dim_t *
 typedef struct reduction {
     int n;
     dnnl_dims_t from, to;
-    bool is_mean;
+    dnnl_alg_kind_t alg;
 } reduction;
 
 /* Is it a sum along the middle of [outer, reduced, inner]? */
@@ -221,8 +221,7 @@ static noe_status add_reduction(noe_dnn_plan *p, noe_ref x, const reduction *r,
     NOE_TRY(noe_dnn_get_plain_dims(p, x, r->n, r->from, &from, err));
     dnnl_reduction_desc_t desc;
     dnnl_primitive_desc_t pd = NULL;
-    dnnl_alg_kind_t alg = r->is_mean ? dnnl_reduction_mean : dnnl_reduction_sum;
-    if (dnnl_reduction_desc_init(&desc, alg, &from.md, &dst, 0, 0) != dnnl_success)
+    if (dnnl_reduction_desc_init(&desc, r->alg, &from.md, &dst, 0, 0) != dnnl_success)
         return NOE_OK;
     NOE_TRY(noe_dnn_describe(p, &desc, NULL, &pd, err));
     if (!pd)
@@ -240,14 +239,17 @@ noe_status noe_dnn_emit_reduce(noe_dnn_plan *p, const noe_fusion *f, bool *done,
     const noe_node *n = &p->g->nodes[f->anchor];
     const noe_shape *x = noe_dnn_shape(p, f->operands[0]);
     noe_value axes = {.n = 0};
-    reduction r = {.is_mean = n->op != NOE_OP_REDUCE_SUM};
+    bool is_mean = n->op == NOE_OP_REDUCE_MEAN || n->op == NOE_OP_GLOBAL_AVERAGE_POOL;
+    reduction r = {.alg = n->op == NOE_OP_REDUCE_MAX ? dnnl_reduction_max
+                          : is_mean                  ? dnnl_reduction_mean
+                                                     : dnnl_reduction_sum};
     if (n->op == NOE_OP_GLOBAL_AVERAGE_POOL) {
         for (int i = 2; i < x->rank; i++)
             axes.list[axes.n++] = i;
     } else {
         axes = *noe_params_get(n->op, n->params, NOE_PARAM_AXES);
     }
-    if (r.is_mean && is_spatial(x, &axes))
+    if (is_mean && is_spatial(x, &axes))
         NOE_TRY(emit_spatial_mean(p, f, done, err));
     if (*done)
         return NOE_OK;
@@ -256,8 +258,8 @@ noe_status noe_dnn_emit_reduce(noe_dnn_plan *p, const noe_fusion *f, bool *done,
         return noe_dnn_emit_reshape(p, f, done, err); /* axes of one element only */
     noe_dnn_view to;
     dnnl_dims_t columns;
-    if (is_column_sum(&r, columns))
-        NOE_TRY(add_column_sum(p, f->operands[0], columns, r.is_mean, &to, done, err));
+    if (r.alg != dnnl_reduction_max && is_column_sum(&r, columns))
+        NOE_TRY(add_column_sum(p, f->operands[0], columns, is_mean, &to, done, err));
     if (!*done)
         NOE_TRY(add_reduction(p, f->operands[0], &r, &to, done, err));
     if (!*done)

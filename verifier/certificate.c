@@ -585,13 +585,18 @@ bool noe_step_holds(const noe_encoder *e, const noe_axioms *axioms,
                     const noe_step *step, const noe_rule *rule,
                     const noe_instance *inst, noe_instance *scratch)
 {
-    noe_arena arena = {0};
     reader r = {e, rule, inst};
-    noe_field field = noe_field_make(1);
-    noe_tensor_fe values[NOE_RULE_MAX_VARS];
-    noe_field_draw(rule, inst, 1, 0, &arena, values);
-    evaluator ev = {&r, &field, values, &arena};
-    bool ok = step_holds(&ev, axioms, step, scratch);
-    noe_arena_clear(&arena);
+    /* Either way of reading signs will do: each axiom is true over the reals. */
+    const noe_field fields[2] = {noe_field_make(1),
+                                 noe_field_make_ordered(1, NOE_FIELD_RANGE)};
+    bool ok = false;
+    for (int i = 0; i < 2 && !ok; i++) {
+        noe_arena arena = {0};
+        noe_tensor_fe values[NOE_RULE_MAX_VARS];
+        noe_field_draw(rule, inst, &fields[i], 1, 0, &arena, values);
+        evaluator ev = {&r, &fields[i], values, &arena};
+        ok = step_holds(&ev, axioms, step, scratch);
+        noe_arena_clear(&arena);
+    }
     return ok;
 }

@@ -6,29 +6,17 @@
  * over the reals, and axioms like a / a = 1 derive anything from it. An element is zero
  * identically if it is at several random points; below sign-like operators, where one
  * half of the points says nothing, a whole denominator must be, at all instances.
- *
- * The exponents (core/field.h, v) of exp(x), and of sqrt(x), are hashes of the value:
- * equal values have equal exponents, but exp(x) * exp(y) and exp(x + y), equal as
- * values, have different ones. So exp of such expressions differs in FIELD where it
- * does not over the reals. sigmoid, tanh and softmax are made of exp.
  */
 #include "verifier/domain.h"
 #include "core/field_check.h"
 
 #define SAMPLES 5
 
-static const bool is_exponential[NOE_OP_COUNT] = {
-    [NOE_OP_EXP] = true,
-    [NOE_OP_SIGMOID] = true,
-    [NOE_OP_TANH] = true,
-    [NOE_OP_SOFTMAX] = true,
-};
-
-static const bool is_sign_like[NOE_OP_COUNT] = {
-    [NOE_OP_RELU] = true,
-    [NOE_OP_MAX_POOL] = true,
-    [NOE_OP_SQRT] = true,
-};
+static void mark_sign_like(bool *set)
+{
+    for (int op = 0; op < NOE_OP_COUNT; op++)
+        set[op] = op == NOE_OP_SQRT || noe_op_has((noe_op)op, NOE_TRAIT_ORDER);
+}
 
 /* tells[i]: the node, or one below it, is an operator of the set. Nodes come after
  * their operands. */
@@ -40,24 +28,6 @@ static void find_below(const noe_rule *rule, const bool *set, bool *tells)
         for (int k = 0; !p->is_var && k < p->n_inputs; k++)
             tells[i] |= tells[p->inputs[k]];
     }
-}
-
-bool noe_rule_nests_exp(const noe_rule *rule)
-{
-    bool hashed[NOE_OP_COUNT], below[NOE_RULE_MAX_NODES];
-    memcpy(hashed, is_exponential, sizeof hashed);
-    hashed[NOE_OP_SQRT] = true;
-    find_below(rule, hashed, below);
-    for (int i = 0; i < rule->n_nodes; i++) {
-        const noe_pattern_node *p = &rule->nodes[i];
-        if (p->is_var || !is_exponential[p->op])
-            continue;
-        for (int k = 0; k < p->n_inputs; k++) {
-            if (below[p->inputs[k]])
-                return true;
-        }
-    }
-    return false;
 }
 
 /* The operand that a node divides by, -1 if it does not divide. */
@@ -73,7 +43,7 @@ static void evaluate(const noe_rule *rule, const noe_instance *inst, uint64_t sa
 {
     noe_field field = noe_field_make(noe_mix64(sample));
     noe_tensor_fe values[NOE_RULE_MAX_VARS];
-    noe_field_draw(rule, inst, 1, sample, arena, values);
+    noe_field_draw(rule, inst, &field, 1, sample, arena, values);
     for (int i = 0; i < rule->n_nodes; i++) {
         const noe_pattern_node *p = &rule->nodes[i];
         noe_tensor_fe in[NOE_RULE_MAX_INPUTS];
@@ -124,11 +94,12 @@ static bool divides(const noe_rule *rule)
 bool noe_rule_divides_by_zero(const noe_rule *rule, noe_instance *const *instances,
                               int n_instances)
 {
-    bool sign[NOE_RULE_MAX_NODES], always[NOE_RULE_MAX_NODES];
+    bool sign_like[NOE_OP_COUNT], sign[NOE_RULE_MAX_NODES], always[NOE_RULE_MAX_NODES];
     int64_t zeros[NOE_RULE_MAX_NODES];
     if (!divides(rule) || n_instances == 0)
         return false;
-    find_below(rule, is_sign_like, sign);
+    mark_sign_like(sign_like);
+    find_below(rule, sign_like, sign);
     memset(always, 1, sizeof always);
     for (int i = 0; i < n_instances; i++) {
         count_zeros(rule, instances[i], zeros);

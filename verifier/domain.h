@@ -11,8 +11,4 @@
  * sides do not exist over the reals. */
 bool noe_rule_divides_by_zero(const noe_rule *rule, noe_instance *const *instances,
                               int n_instances);
-/* Some exponential is taken of what depends on another exponential or root: a
- * difference in FIELD is then no difference over the reals. */
-bool noe_rule_nests_exp(const noe_rule *rule);
-
 #endif

@@ -92,8 +92,11 @@ Z3_ast noe_encode_shape_of(const noe_encoder *e, Z3_ast tensor);
  * tells what it is an instance of. Returns how many (0..2). */
 int noe_encode_axiom(const noe_encoder *e, const noe_axiom *axiom, int index,
                      Z3_ast out[2]);
-/* Laws of lists, and of the shapes of what these operators make (bit 1 << op). */
-void noe_encode_theory(const noe_encoder *e, uint64_t ops,
+/* A set of operators, bit 1 << op. */
+__extension__ typedef unsigned __int128 noe_op_set;
+
+/* Laws of lists, and of the shapes of what these operators make. */
+void noe_encode_theory(const noe_encoder *e, noe_op_set ops,
                        void (*emit)(void *ctx, Z3_ast law), void *ctx);
 
 #endif

@@ -147,8 +147,8 @@ typedef struct law {
     const noe_encoder *e;
     Z3_app bound[MAX_BOUND];
     unsigned n;
-    uint64_t ops;  /* laws of other operators are left out */
-    bool left_out; /* the law being made is about one of those */
+    noe_op_set ops; /* laws of other operators are left out */
+    bool left_out;  /* the law being made is about one of those */
     void (*emit)(void *ctx, Z3_ast law);
     void *ctx;
 } law;
@@ -471,9 +471,10 @@ static void product_of_list(law *l, unsigned n)
 
 static void reduce_laws(law *l)
 {
-    static const noe_op ops[] = {NOE_OP_REDUCE_SUM, NOE_OP_REDUCE_MEAN};
+    static const noe_op ops[] = {NOE_OP_REDUCE_SUM, NOE_OP_REDUCE_MEAN,
+                                 NOE_OP_REDUCE_MAX};
     Z3_ast p[NOE_MAX_PARAMS], in[NOE_RULE_MAX_INPUTS];
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         Z3_ast t = general_term(l, ops[i], p, in);
         emit_law(l, shape(l, t),
                  implies(l, eq(l, p[1], num(l, 1)), eq(l, rank(l, t), rank(l, in[0]))));
@@ -648,7 +649,7 @@ static void length_laws(law *l)
     emit_law(l, cat, eq(l, fn(l, NOE_FN_LEN, cat, NULL), Z3_mk_add(l->e->z3, 2, sum)));
 }
 
-void noe_encode_theory(const noe_encoder *e, uint64_t ops,
+void noe_encode_theory(const noe_encoder *e, noe_op_set ops,
                        void (*emit)(void *ctx, Z3_ast law_), void *ctx)
 {
     static const noe_op keep_rank[] = {

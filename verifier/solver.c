@@ -21,11 +21,11 @@
 #define MAX_SOLVERS 8
 #define MAX_GOALS   200 /* of one solver: Z3 keeps the terms of all of them */
 
-_Static_assert(NOE_OP_COUNT <= 64, "a set of operators is a word");
+_Static_assert(NOE_OP_COUNT <= 8 * sizeof(noe_op_set), "a bit an operator");
 
 struct noe_solvers {
     const noe_axioms *axioms;
-    uint64_t *ops; /* of each axiom */
+    noe_op_set *ops; /* of each axiom */
     unsigned seed;
     int without;
     noe_solver *solver[MAX_SOLVERS];
@@ -33,12 +33,12 @@ struct noe_solvers {
     uint64_t clock;
 };
 
-uint64_t noe_solver_ops(const noe_rule *rule)
+noe_op_set noe_solver_ops(const noe_rule *rule)
 {
-    uint64_t ops = 0;
+    noe_op_set ops = 0;
     for (int i = 0; i < rule->n_nodes; i++) {
         if (!rule->nodes[i].is_var)
-            ops |= UINT64_C(1) << rule->nodes[i].op;
+            ops |= (noe_op_set)1 << rule->nodes[i].op;
     }
     return ops;
 }
@@ -75,7 +75,7 @@ void noe_solvers_free(noe_solvers *s)
 /* Selection */
 
 /* The left side is one operator applied to variables: the axiom defines it. */
-static bool is_definition(const noe_rule *rule, uint64_t ops)
+static bool is_definition(const noe_rule *rule, noe_op_set ops)
 {
     const noe_pattern_node *top = &rule->nodes[rule->lhs[0]];
     if (top->is_var || top->n_inputs == 0 || !(ops >> top->op & 1) ||
@@ -88,9 +88,9 @@ static bool is_definition(const noe_rule *rule, uint64_t ops)
     return true;
 }
 
-static uint64_t with_definitions(const noe_solvers *s, uint64_t ops)
+static noe_op_set with_definitions(const noe_solvers *s, noe_op_set ops)
 {
-    for (uint64_t before = 0; before != ops;) {
+    for (noe_op_set before = 0; before != ops;) {
         before = ops;
         for (int i = 0; i < s->axioms->n; i++) {
             if (is_definition(&s->axioms->axiom[i].rule, before))
@@ -138,7 +138,7 @@ void noe_solver_assert(void *ctx, Z3_ast formula)
     Z3_solver_assert(s->e.z3, s->z3, formula);
 }
 
-static noe_solver *make_solver(const noe_solvers *all, uint64_t ops)
+static noe_solver *make_solver(const noe_solvers *all, noe_op_set ops)
 {
     noe_solver *s = noe_calloc(1, sizeof *s);
     s->ops = ops;
@@ -175,7 +175,7 @@ static int find_place(noe_solvers *all)
     return oldest;
 }
 
-static int find_solver(noe_solvers *all, uint64_t ops)
+static int find_solver(noe_solvers *all, noe_op_set ops)
 {
     for (int i = 0; i < all->n; i++) {
         if (all->solver[i]->ops != ops)
@@ -191,10 +191,10 @@ static int find_solver(noe_solvers *all, uint64_t ops)
     return at;
 }
 
-noe_solver *noe_solvers_get(noe_solvers *all, uint64_t ops, noe_reach reach,
+noe_solver *noe_solvers_get(noe_solvers *all, noe_op_set ops, noe_reach reach,
                             int64_t rlimit)
 {
-    ops = reach == NOE_REACH_ALL ? ~UINT64_C(0) : with_definitions(all, ops);
+    ops = reach == NOE_REACH_ALL ? ~(noe_op_set)0 : with_definitions(all, ops);
     noe_solver *s = all->solver[find_solver(all, ops)];
     set_limits(s, rlimit, all->seed);
     s->n_goals++;

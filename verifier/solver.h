@@ -17,7 +17,7 @@ typedef enum noe_reach {
 typedef struct noe_solver {
     noe_encoder e;
     Z3_solver z3;
-    uint64_t ops; /* bit of an operator: 1 << op; all of them with NOE_REACH_ALL */
+    noe_op_set ops; /* bit of an operator: 1 << op; all of them with NOE_REACH_ALL */
     int n_axioms;
     int n_goals;   /* asked so far */
     uint64_t used; /* when last: a count */
@@ -30,9 +30,9 @@ noe_solvers *noe_solvers_new(const noe_axioms *axioms, unsigned seed, int withou
 void noe_solvers_free(noe_solvers *solvers);
 
 /* Operators that occur in a rule. */
-uint64_t noe_solver_ops(const noe_rule *rule);
+noe_op_set noe_solver_ops(const noe_rule *rule);
 /* Lives until the next call. rlimit: resource units a check. */
-noe_solver *noe_solvers_get(noe_solvers *solvers, uint64_t ops, noe_reach reach,
+noe_solver *noe_solvers_get(noe_solvers *solvers, noe_op_set ops, noe_reach reach,
                             int64_t rlimit);
 /* noe_encode_* emit to it; ctx is the solver. */
 void noe_solver_assert(void *ctx, Z3_ast formula);

@@ -80,6 +80,19 @@ static const form forms[] = {
     {"opset 18\n" X2 "init a i64 1 = 1\nnode ReduceMean x,a -> y",
      "reduce_mean[axes=[1], keepdims=1]\n"},
     {"opset 18\n" X2 "input a i64 1\nnode ReduceMean x,a -> y", "opaque\n"},
+    {"opset 17\n" X2 "node ReduceMax x -> y axes=ints:1",
+     "reduce_max[axes=[1], keepdims=1]\n"},
+    {"opset 18\n" X2 "init a i64 1 = 1\nnode ReduceMax x,a -> y keepdims=i:0",
+     "reduce_max[axes=[1], keepdims=0]\n"},
+    /* order, functions of one value */
+    {X2 "input z f32 2,3\ninput u f32 3\nnode Max x,z,u -> y", "max\nmax\n"},
+    {X2 "node Min x -> y", ""},
+    {X2 "input z f32 3\nnode Min x,z -> y", "min\n"},
+    {X2 "node Abs x -> y", "abs\n"},
+    {X2 "node Log x -> y", "log\n"},
+    {X2 "node LeakyRelu x -> y alpha=f:0.5", "leaky_relu[alpha=0.5]\n"},
+    {X2 "node LeakyRelu x -> y", "leaky_relu[alpha=0.00999999977648258]\n"},
+    {X2 "node LeakyRelu x -> y alpha=f:0.5 consumed_inputs=ints:0", "opaque\n"},
     /* softmax before and since 13 */
     {X4 "node Softmax x -> y", "softmax[axis=3]\n"},
     {X4 "node Softmax x -> y axis=i:1", "softmax[axis=1]\n"},
@@ -210,7 +223,7 @@ static const form forms[] = {
     {"opset 13\nopset 1 com.acme\n" X2 "node Relu x -> y domain=com.acme", "opaque\n"},
     {X2 "node Relu x -> y shiny=i:1", "opaque\n"},
     /* the algebra goes on behind an opaque node of plain type */
-    {X2 "node Erf x -> a\nnode Relu a -> y", "opaque\nrelu\n"},
+    {X2 "node Ceil x -> a\nnode Relu a -> y", "opaque\nrelu\n"},
     {X2 "node Strange x -> a\nnode Relu a -> y", "opaque\nopaque\n"},
     {X2 "value a f32 2,3\nnode Strange x -> a\nnode Relu a -> y", "opaque\nrelu\n"},
     {"input x f32 5,4\noutput y f32 *\ninit i i64 2,3 = 0,1,2,3,4,0\n"
@@ -223,7 +236,7 @@ static const form forms[] = {
     {X4 "init w f32 3,2,3,3\nnode ConvTranspose x,w -> a strides=ints:2,2\n"
         "init b f32 1,2,17,17\nnode Add a,b -> y",
      "opaque\nadd\n"},
-    {"opset 12\n" X2 "node ReduceMax x -> a axes=ints:1 keepdims=i:0\ninit b f32 2\n"
+    {"opset 12\n" X2 "node ReduceProd x -> a axes=ints:1 keepdims=i:0\ninit b f32 2\n"
      "node Add a,b -> y",
      "opaque\nadd\n"},
     {"input x f64 2,3\noutput y f64 *\ninit s i64 3 = 4,1,3\nnode Expand x,s -> a\n"

@@ -112,9 +112,20 @@ static bool make_unary(gen *n, noe_op op)
     noe_ref x = pick(n), y;
     if (noe_op_has(op, NOE_TRAIT_PARTIAL) && !add(n, NOE_OP_SIGMOID, NULL, &x, 1, &x))
         return false;
-    if (op == NOE_OP_RECIPROCAL && !add(n, NOE_OP_EXP, NULL, &x, 1, &x))
+    if ((op == NOE_OP_RECIPROCAL || op == NOE_OP_LOG) &&
+        !add(n, NOE_OP_EXP, NULL, &x, 1, &x))
         return false;
     return add(n, op, NULL, &x, 1, &y);
+}
+
+static bool make_leaky_relu(gen *n, noe_op op)
+{
+    static const double slopes[] = {0.01, 0.25, 1.5};
+    noe_params params = {0};
+    noe_value slope = noe_value_float(slopes[draw(n, 0, 2)]);
+    noe_params_set(op, &params, NOE_PARAM_ALPHA, &slope);
+    noe_ref x = pick(n), y;
+    return add(n, op, &params, &x, 1, &y);
 }
 
 /* A shape that broadcasts to s. */
@@ -496,6 +507,13 @@ static const struct maker {
     {NOE_OP_EXP, make_unary},
     {NOE_OP_SQRT, make_unary},
     {NOE_OP_RECIPROCAL, make_unary},
+    {NOE_OP_MAX, make_binary},
+    {NOE_OP_MIN, make_binary},
+    {NOE_OP_ABS, make_unary},
+    {NOE_OP_LEAKY_RELU, make_leaky_relu},
+    {NOE_OP_LOG, make_unary},
+    {NOE_OP_ERF, make_unary},
+    {NOE_OP_REDUCE_MAX, make_reduce},
     {NOE_OP_MATMUL, make_matmul},
     {NOE_OP_MATMUL, make_matmul},
     {NOE_OP_CONV, make_conv},
