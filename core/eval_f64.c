@@ -14,35 +14,36 @@ typedef double T;
 typedef double ACC;
 #define TENSOR noe_tensor_f64
 
-#define ZERO             0
-#define ONE              1
-#define INT(I)           ((T)(I))
-#define REAL(D)          ((T)(D))
-#define ADD(A, B)        ((A) + (B))
-#define SUB(A, B)        ((A) - (B))
-#define MUL(A, B)        ((A) * (B))
-#define DIV(A, B)        ((A) / (B))
-#define NEG(A)           (-(A))
-#define DIVISOR(A)       (A)
-#define OVER(A, D)       ((A) / (D))
-#define ACC_ZERO         0
-#define ACC_ADD(S, A, B) (*(S) += (A) * (B))
-#define ACC_VALUE(S)     (*(S))
-#define LESS(C, A, B)    ((A) < (B))
-#define RELU(C, X)       ((X) < 0 ? 0 : (X)) /* NaN stays NaN */
-#define ABS(C, X)        fabs(X)
-#define MAX(C, A, B)     ((A) > (B) || isnan(A) ? (A) : (B)) /* NaN wins */
-#define MIN(C, A, B)     ((A) < (B) || isnan(A) ? (A) : (B))
-#define LESS_ZERO(C, X)  ((X) < 0)
-#define SIGMOID(C, X)    sigmoid(X)
-#define TANH(C, X)       tanh(X)
-#define EXP(C, X)        exp(X)
-#define LOG(C, X)        log(X)
-#define ERF(C, X)        erf(X)
-#define SQRT(C, X)       sqrt(X)
-#define RECIPROCAL(C, X) (1 / (X))
-#define SHIFTED          1
-#define EVAL_TABLE       eval_table_f64
+#define ZERO              0
+#define ONE               1
+#define INT(I)            ((T)(I))
+#define REAL(D)           ((T)(D))
+#define ADD(A, B)         ((A) + (B))
+#define SUB(A, B)         ((A) - (B))
+#define MUL(A, B)         ((A) * (B))
+#define DIV(A, B)         ((A) / (B))
+#define QUOTIENT(C, A, B) ((A) / (B))
+#define NEG(A)            (-(A))
+#define DIVISOR(A)        (A)
+#define OVER(A, D)        ((A) / (D))
+#define ACC_ZERO          0
+#define ACC_ADD(S, A, B)  (*(S) += (A) * (B))
+#define ACC_VALUE(S)      (*(S))
+#define LESS(C, A, B)     ((A) < (B))
+#define RELU(C, X)        ((X) < 0 ? 0 : (X)) /* NaN stays NaN */
+#define ABS(C, X)         fabs(X)
+#define MAX(C, A, B)      ((A) > (B) || isnan(A) ? (A) : (B)) /* NaN wins */
+#define MIN(C, A, B)      ((A) < (B) || isnan(A) ? (A) : (B))
+#define LESS_ZERO(C, X)   ((X) < 0)
+#define SIGMOID(C, X)     sigmoid(X)
+#define TANH(C, X)        tanh(X)
+#define EXP(C, X)         exp(X)
+#define LOG(C, X)         log(X)
+#define ERF(C, X)         erf(X)
+#define SQRT(C, X)        sqrt(X)
+#define RECIPROCAL(C, X)  (1 / (X))
+#define SHIFTED           1
+#define EVAL_TABLE        eval_table_f64
 
 /* exp is only taken of what is not positive, so it cannot overflow. */
 static T sigmoid(T x)

@@ -238,7 +238,8 @@ noe_status noe_universe_build(const noe_space *space,
     noe_universe *u = noe_calloc(1, sizeof *u);
     u->space = space;
     u->env = env;
-    u->field = noe_field_make(env->seed);
+    u->field = space->is_ordered ? noe_field_make_ordered(env->seed, NOE_FIELD_RANGE)
+                                 : noe_field_make(env->seed);
     u->n_levels = options->n_levels;
     u->n_samples = options->n_samples;
     u->use_sketches = !options->no_sketches;

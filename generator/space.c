@@ -13,10 +13,10 @@
 #define MAX_LISTED 8
 #define ANY_OP     NOE_OP_COUNT
 
-const char noe_space_names[] = "default, taso, matrix, product, layout, image";
+const char noe_space_names[] = "default, taso, matrix, product, layout, image, order";
 
 /* Values of one parameter worth enumerating, for one operator or for all. Numbers are
- * lists of one entry. */
+ * lists of one entry, floating-point ones in quarters. */
 typedef struct choice {
     noe_op op;
     noe_param param;
@@ -55,7 +55,7 @@ typedef struct space_spec {
     unsigned without_traits;
     const char *only,
         *without; /* operators by name, blank-separated; NULL: all, none */
-    bool equal_shapes, keep_kernels;
+    bool equal_shapes, keep_kernels, is_ordered;
     int64_t odd_inner, max_elements, max_dim;
     int n_samples;
 } space_spec;
@@ -164,6 +164,22 @@ static const reshape_spec image_reshapes[] = {
     {{3, {4, 1, 1}}, {4, {4, 1, 1, 1}}},
 };
 
+/* Order: maxima, minima and what moves through them. */
+#define ORDER_OPS " max min abs leaky_relu log erf reduce_max"
+static const leaf_spec order_leaves[] = {
+    {"x", 3, 2, {2, 3}, false, 1, 1, ANY_OP},
+    {"s", 1, 0, {0}, false, 0, 0, ANY_OP},
+    {"", 0, 2, {2, 3}, true, 0, 0, NOE_OP_ZEROS},
+};
+static const choice order_choices[] = {
+    {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
+    {ANY_OP, NOE_PARAM_AXES, 2, {{1, {0}}, {1, {1}}}},
+    {ANY_OP, NOE_PARAM_KEEPDIMS, 1, {{1, {1}}}},
+    {ANY_OP, NOE_PARAM_STEP, 1, {{1, {1}}}},
+    {ANY_OP, NOE_PARAM_PERM, 1, {{2, {1, 0}}}},
+    {ANY_OP, NOE_PARAM_ALPHA, 1, {{1, {1}}}},
+};
+
 #define TABLES(LEAVES, CHOICES)                                         \
     .leaves = (LEAVES), .n_leaves = N_OF(LEAVES), .choices = (CHOICES), \
     .n_choices = N_OF(CHOICES)
@@ -182,7 +198,7 @@ static const space_spec specs[] = {
     {.name = "matrix",
      .by_default = true,
      TABLES(matrix_leaves, matrix_choices),
-     .without = "matmul reshape gather expand",
+     .without = "matmul reshape gather expand" ORDER_OPS,
      .max_elements = 24,
      .max_dim = 12,
      .n_samples = 16},
@@ -191,14 +207,14 @@ static const space_spec specs[] = {
      TABLES(matrix_leaves, matrix_choices),
      .reshapes = matrix_reshapes,
      .n_reshapes = N_OF(matrix_reshapes),
-     .without = "matmul exp sqrt reciprocal div softmax",
+     .without = "matmul exp sqrt reciprocal div softmax" ORDER_OPS,
      .max_elements = 24,
      .max_dim = 12,
      .n_samples = 16},
     {.name = "product",
      .by_default = true,
      TABLES(product_leaves, matrix_choices),
-     .without = "exp sqrt reciprocal div sigmoid tanh softmax expand",
+     .without = "exp sqrt reciprocal div sigmoid tanh softmax expand" ORDER_OPS,
      .max_elements = 80,
      .max_dim = 20,
      .n_samples = 8},
@@ -207,10 +223,20 @@ static const space_spec specs[] = {
      TABLES(image_leaves, image_choices),
      .reshapes = image_reshapes,
      .n_reshapes = N_OF(image_reshapes),
-     .without = "exp sqrt reciprocal div matmul tanh sub neg softmax",
+     .without = "exp sqrt reciprocal div matmul tanh sub neg softmax" ORDER_OPS,
+     .is_ordered = true,
      .max_elements = 1000,
      .max_dim = 24,
      .n_samples = 4},
+    {.name = "order",
+     .by_default = true,
+     TABLES(order_leaves, order_choices),
+     .only = "add mul neg abs relu leaky_relu log erf max min reduce_max concat slice "
+             "transpose",
+     .is_ordered = true,
+     .max_elements = 24,
+     .max_dim = 12,
+     .n_samples = 16},
 };
 
 static bool is_listed(const char *names, const char *name, char separator)
@@ -231,6 +257,8 @@ static noe_value choice_value(const choice *c, int i)
     noe_param_kind kind = noe_param_kind_of(c->param);
     if (kind == NOE_KIND_AXES || kind == NOE_KIND_INTS)
         return noe_value_list(kind, c->values[i].n, c->values[i].list);
+    if (kind == NOE_KIND_FLOAT)
+        return noe_value_float((double)c->values[i].list[0] / 4);
     return noe_value_int(kind, c->values[i].list[0]);
 }
 
@@ -356,6 +384,7 @@ static void build(const space_spec *spec, const char *only, noe_space *space)
 {
     *space = (noe_space){.equal_shapes = spec->equal_shapes,
                          .keep_kernels = spec->keep_kernels,
+                         .is_ordered = spec->is_ordered,
                          .odd_inner = spec->odd_inner,
                          .max_elements = spec->max_elements,
                          .max_dim = spec->max_dim,

@@ -55,6 +55,7 @@ typedef struct noe_space {
     bool keep_kernels; /* pad makes kernels of 3x3 out of smaller ones, and no more */
     int64_t odd_inner; /* matmul does not contract over this dimension; 0: any */
     int64_t max_elements, max_dim;
+    bool is_ordered; /* signs are those of numbers (core/field.h) */
     int n_samples;
 } noe_space;
 

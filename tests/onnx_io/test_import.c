@@ -91,7 +91,7 @@ static const form forms[] = {
     {X2 "node Abs x -> y", "abs\n"},
     {X2 "node Log x -> y", "log\n"},
     {X2 "node LeakyRelu x -> y alpha=f:0.5", "leaky_relu[alpha=0.5]\n"},
-    {X2 "node LeakyRelu x -> y", "leaky_relu[alpha=0.00999999977648258]\n"},
+    {X2 "node LeakyRelu x -> y", "leaky_relu[alpha=0.009999999776482582]\n"},
     {X2 "node LeakyRelu x -> y alpha=f:0.5 consumed_inputs=ints:0", "opaque\n"},
     /* softmax before and since 13 */
     {X4 "node Softmax x -> y", "softmax[axis=3]\n"},
