@@ -488,7 +488,7 @@ static const sketch *channel_u(noe_sketcher *s, uint32_t value, bool inverse)
     size_t n = (size_t)s->u->n_samples * s->u->n_elements[s->u->values[value].shape];
     sketch *new = add_sketch(s, key, n, 1);
     for (size_t i = 0; i < n; i++)
-        new->v[i] = inverse ? noe_fe_inv(data[i]).u : data[i].u;
+        new->v[i] = inverse ? noe_fe_reciprocal(&s->u->field, data[i]).u : data[i].u;
     return new;
 }
 
