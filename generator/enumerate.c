@@ -131,6 +131,31 @@ static void fill_values(builder *b, uint32_t first)
     noe_parallel_for(b->n_threads, u->n_values - first, fill_value, &f);
 }
 
+#define MIN_RECORD_BYTES (4u << 20) /* of one thread, whatever the limit says */
+
+/* What the limit leaves for records, beside what must be in memory. Half of it, since
+ * they are sorted and kept on the way. */
+static uint64_t record_bytes(const builder *b)
+{
+    const noe_universe *u = b->u;
+    uint64_t least = (uint64_t)b->n_threads * MIN_RECORD_BYTES;
+    uint64_t fixed = u->arena.used_bytes + (uint64_t)b->n_threads * NOE_SKETCH_BYTES +
+                     u->n_values * (sizeof *u->values + sizeof *u->keys) +
+                     u->n_supports * (sizeof *u->supports + sizeof *u->owners) +
+                     u->n_classes * sizeof *u->classes +
+                     u->n_enodes * sizeof *u->enodes + u->n_memo * sizeof *u->memo;
+    if (!b->options->max_bytes)
+        return 0;
+    uint64_t left = b->options->max_bytes > fixed ? b->options->max_bytes - fixed : 0;
+    if (left / 2 < least)
+        noe_log(
+            u->env, NOE_LOG_WARN,
+            "%s: values and e-nodes take %llu MB; little is left of --max-memory for "
+            "records, which go to disk",
+            u->space->name, (unsigned long long)(fixed >> 20));
+    return left / 2 < least ? least : left / 2;
+}
+
 static noe_status run_level(builder *b, int level)
 {
     noe_universe *u = b->u;
@@ -138,7 +163,8 @@ static noe_status run_level(builder *b, int level)
     double cpu = noe_cpu_seconds(), wall = noe_wall_seconds();
     noe_plan *plan = NULL;
     NOE_TRY(noe_plan_make(u, level, b->n_threads, &plan, b->err));
-    noe_partitions *records = noe_partitions_new(b->n_threads, 0, NULL);
+    noe_partitions *records =
+        noe_partitions_new(b->n_threads, record_bytes(b), b->options->folder);
     noe_visit visit = {u, plan, level, b->n_threads, records};
     noe_visit_level(&visit);
     noe_status status = NOE_OK;

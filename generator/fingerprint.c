@@ -26,9 +26,7 @@
 
 #define P NOE_FIELD_P
 /* Long enough for the dimensions of every space, checked in noe_universe_build. */
-#define U_LEN NOE_SPACE_MAX_DIM
-/* Vectors of one thread, together; beyond that they are computed again. */
-#define CACHE_BYTES (32u << 20)
+#define U_LEN       NOE_SPACE_MAX_DIM
 #define FIRST_SLOTS (1u << 12)
 
 /* A vector that belongs to a value; lanes one after the other, each of n entries. */
@@ -374,7 +372,7 @@ void noe_sketcher_free(noe_sketcher *s)
 /* Only between two projections: within one, several vectors are in use. */
 static void drop_if_full(noe_sketcher *s)
 {
-    if (s->arena.used_bytes < CACHE_BYTES)
+    if (s->arena.used_bytes < NOE_SKETCH_BYTES)
         return;
     noe_arena_clear(&s->arena);
     memset(s->slots, 0, s->n_slots * sizeof *s->slots);

@@ -27,6 +27,7 @@ void noe_projector_prepare(noe_universe *u, noe_application *p, int shape_a,
                            int shape_b);
 
 /* What one thread computes with: vectors of values, dropped when they grow too many. */
+#define NOE_SKETCH_BYTES (32u << 20)
 typedef struct noe_sketcher noe_sketcher;
 noe_sketcher *noe_sketcher_new(const noe_universe *u);
 void noe_sketcher_free(noe_sketcher *s);

@@ -106,10 +106,13 @@ static noe_status run_space(run *r, const noe_space *space, noe_error *err)
         (noe_space_stats){.n_levels = r->options->n_levels, .n_samples = n_samples};
     memcpy(stats->name, space->name, sizeof stats->name);
     noe_universe_options options = {.n_levels = r->options->n_levels,
-                                    .n_samples = n_samples};
+                                    .n_samples = n_samples,
+                                    .max_bytes = r->options->max_bytes,
+                                    .folder = r->options->folder};
     noe_status status = noe_universe_build(space, &options, r->env, &u, err);
-    if (status == NOE_OK) {
+    if (status == NOE_OK)
         memcpy(stats->level, u->stats, sizeof stats->level);
+    if (status == NOE_OK && !r->options->only_enumerate) {
         status = noe_universe_prune(u, &pairs, &n_pairs, &stats->prune, err);
     }
     noe_universe_free(u);
@@ -157,16 +160,17 @@ static void print_level(noe_buf *b, const noe_space_stats *s, int level)
     struct {
         const char *name;
         uint64_t value;
-    } rows[] = {{"enodes", l->n_enodes},
-                {"values", l->n_values},
-                {"pairs", l->n_pairs},
-                {"canonical-pairs", l->n_canonical},
-                {"siblings", l->n_siblings}};
+    } rows[] = {{"enodes", l->n_enodes},     {"values", l->n_values},
+                {"pairs", l->n_pairs},       {"canonical-pairs", l->n_canonical},
+                {"siblings", l->n_siblings}, {"supports", l->n_supports},
+                {"kept", l->n_kept},         {"spilled", l->n_spilled}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         noe_buf_printf(b, "generate.%s.level%d.%s %llu count\n", s->name, level,
                        rows[i].name, (unsigned long long)rows[i].value);
     noe_buf_printf(b, "generate.%s.level%d.cpu %.3f s\n", s->name, level,
                    l->cpu_seconds);
+    noe_buf_printf(b, "generate.%s.level%d.wall %.3f s\n", s->name, level,
+                   l->wall_seconds);
 }
 
 static void print_space(noe_buf *b, const noe_space_stats *s)

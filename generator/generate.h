@@ -13,7 +13,10 @@
 typedef struct noe_generate_options {
     const char *ops; /* see noe_space_build */
     int n_levels;
-    int n_samples; /* 0: what each space asks for */
+    int n_samples;       /* 0: what each space asks for */
+    bool only_enumerate; /* no pairs, no candidates: for measuring */
+    uint64_t max_bytes;  /* see noe_universe_options */
+    const char *folder;
 } noe_generate_options;
 
 /* What became of one space. */

@@ -15,7 +15,9 @@ static const char *ops = "default";
 static int64_t level = 3;
 static int64_t seed = 1;
 static int64_t samples;
-static int64_t threads = 1;
+static int64_t threads;
+static const char *max_memory;
+static int only_enumerate;
 static int list_ops;
 static int show_stats;
 static int dry_run;
@@ -35,8 +37,14 @@ static const noe_option options[] = {
      "of the sampled points", 0},
     {"samples", 0, NOE_OPTION_INT, &samples, 0, NOE_MAX_SAMPLES, "<n>",
      "sampled points; 0: what each space asks for", 0},
-    {"threads", 0, NOE_OPTION_INT, &threads, 1, NOE_MAX_THREADS, "<n>",
-     "that work at once; the result does not depend on it", 1},
+    {"threads", 0, NOE_OPTION_INT, &threads, 0, NOE_MAX_THREADS, "<n>",
+     "that work at once, 0: one a processor; the result does not depend on it", 1},
+    {"max-memory", 0, NOE_OPTION_TEXT, &max_memory, 0, 0, "<bytes>",
+     "of enumeration, as 800M or 4G; what is beyond is kept in files beside the "
+     "database (default no limit)",
+     0},
+    {"enumerate", 0, NOE_OPTION_FLAG, &only_enumerate, 0, 0, NULL,
+     "stop after enumeration; with --stats, for measuring", 0},
     {"stats", 0, NOE_OPTION_FLAG, &show_stats, 0, 0, NULL,
      "print counters, a line each: name value unit", 0},
     {"list-ops", 0, NOE_OPTION_FLAG, &list_ops, 0, 0, NULL,
@@ -105,6 +113,38 @@ static void print_candidates(const noe_generated *g)
     }
 }
 
+/* "800M": a number and perhaps K, M or G, powers of 1024. */
+static noe_status parse_bytes(const char *text, uint64_t *bytes, noe_error *err)
+{
+    static const char units[] = "KMG";
+    char *end;
+    *bytes = 0;
+    if (!text)
+        return NOE_OK;
+    unsigned long long n = strtoull(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    if (*text < '0' || *text > '9' || n == 0 || n > UINT64_MAX >> 40 ||
+        (*end && (!unit || end[1])))
+        return noe_fail(err, NOE_ERR_ARG,
+                        "--max-memory is '%s', want a number of bytes with K, M, G or "
+                        "nothing behind it",
+                        text);
+    *bytes = (uint64_t)n << shift;
+    return NOE_OK;
+}
+
+/* The folder of the database, malloc'ed; NULL without one. */
+static char *folder_of_database(void)
+{
+    const char *slash = db_path ? strrchr(db_path, '/') : NULL;
+    if (!slash)
+        return NULL;
+    char *folder = noe_strdup(db_path);
+    folder[slash - db_path + (slash == db_path)] = '\0';
+    return folder;
+}
+
 static noe_status store(const noe_generated *g, const noe_generate_options *o,
                         const noe_env *env, noe_ruledb *db, noe_error *err)
 {
@@ -118,15 +158,22 @@ static noe_status store(const noe_generated *g, const noe_generate_options *o,
 
 static noe_status run(const noe_env *env, noe_error *err)
 {
-    if (!dry_run && !db_path && !show_stats)
+    if (!dry_run && !db_path && !show_stats && !only_enumerate)
         return noe_fail(err, NOE_ERR_ARG, "--db <file> or --dry-run is needed");
-    noe_generate_options o = {ops, (int)level, (int)samples};
+    noe_generate_options o = {.ops = ops,
+                              .n_levels = (int)level,
+                              .n_samples = (int)samples,
+                              .only_enumerate = only_enumerate};
+    NOE_TRY(parse_bytes(max_memory, &o.max_bytes, err));
     noe_generated g;
     noe_ruledb *db = NULL;
     /* Opened first: minutes of work are not lost to a path that cannot be written. */
     if (db_path && !dry_run)
         NOE_TRY(noe_ruledb_open(db_path, NOE_RULEDB_CREATE, &db, err));
+    char *folder = folder_of_database();
+    o.folder = folder;
     noe_status status = noe_generate(&o, env, &g, err);
+    free(folder);
     noe_env_end_progress(env);
     if (status != NOE_OK) {
         noe_ruledb_close(db);
@@ -134,7 +181,7 @@ static noe_status run(const noe_env *env, noe_error *err)
     }
     if (dry_run)
         print_candidates(&g);
-    else if (db)
+    else if (db && !only_enumerate)
         status = store(&g, &o, env, db, err);
     noe_ruledb_close(db);
     if (status == NOE_OK && show_stats) {
@@ -160,7 +207,7 @@ int main(int argc, char **argv)
     noe_error err = {0};
     noe_env_init_cli(&env, program.name, NOE_LOG_INFO);
     env.seed = (uint64_t)seed;
-    env.n_threads = (int)threads;
+    env.n_threads = threads ? (int)threads : noe_processors();
     noe_status status = run(&env, &err);
     noe_env_end_progress(&env);
     return status == NOE_OK ? 0 : noe_report(&program, &err);

@@ -165,6 +165,10 @@ typedef struct noe_universe_options {
     int n_levels, n_samples;
     bool no_sketches; /* evaluate every value, for the test that compares */
     bool keep_all;    /* all of level N, for tests */
+    /* Bytes that enumeration may take, 0: no limit. Records beyond go to unnamed files
+     * in `folder` (NULL: the working directory); values and e-nodes stay in memory. */
+    uint64_t max_bytes;
+    const char *folder;
 } noe_universe_options;
 
 /* Enumerates levels 0..n_levels on env->n_threads threads. env->seed chooses the

@@ -2,6 +2,7 @@
 #include "core/base/pool.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 typedef struct pool {
@@ -43,4 +44,13 @@ void noe_parallel_for(int n_threads, uint32_t n_items, noe_item_fn *fn, void *ct
     work(&w[0]);
     for (int i = 1; i < made; i++)
         pthread_join(w[i].thread, NULL);
+}
+
+int noe_processors(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0)
+        return 1;
+    int n = CPU_COUNT(&set);
+    return n < 1 ? 1 : n > NOE_MAX_THREADS ? NOE_MAX_THREADS : n;
 }

@@ -11,6 +11,9 @@
 
 #define NOE_MAX_THREADS 64
 
+/* Processors that this process may use, 1 to NOE_MAX_THREADS. */
+int noe_processors(void);
+
 /* worker is below the number of threads; an item may use scratch space of its worker.
  */
 typedef void noe_item_fn(void *ctx, int worker, uint32_t item);

@@ -59,6 +59,85 @@ START_TEST(test_enumerate_is_deterministic)
 }
 END_TEST
 
+static noe_universe *build_taso(noe_space *spaces, const noe_env *env,
+                                uint64_t max_bytes)
+{
+    noe_error err = {0};
+    noe_universe *u;
+    int n;
+    noe_assert_ok(noe_space_build("taso", spaces, &n, &err), err);
+    noe_universe_options options = {.n_levels = 3,
+                                    .n_samples = 1,
+                                    .keep_all = true,
+                                    .max_bytes = max_bytes,
+                                    .folder = "/tmp"};
+    noe_assert_ok(noe_universe_build(&spaces[0], &options, env, &u, &err), err);
+    return u;
+}
+
+/* Neither the number of threads nor what went to disk leaves a trace. */
+START_TEST(test_enumerate_does_not_depend_on_threads_or_memory)
+{
+    static noe_space spaces[2][NOE_SPACE_MAX];
+    static const struct {
+        int n_threads;
+        uint64_t max_bytes;
+    } ways[] = {{2, 0}, {1, 1 << 20}, {3, 0}, {8, 0}};
+    noe_env env = quiet_env(1);
+    noe_universe *u = build_taso(spaces[0], &env, 0);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        noe_env other = quiet_env(1);
+        other.n_threads = ways[i].n_threads;
+        noe_universe *v = build_taso(spaces[1], &other, ways[i].max_bytes);
+        ck_assert_int_eq(v->stats[3].n_spilled > 0, ways[i].max_bytes > 0);
+        ck_assert_uint_eq(u->n_enodes, v->n_enodes);
+        ck_assert_uint_eq(u->n_classes, v->n_classes);
+        ck_assert_uint_eq(u->n_supports, v->n_supports);
+        ck_assert_uint_eq(u->n_siblings, v->n_siblings);
+        ck_assert_mem_eq(u->enodes, v->enodes, u->n_enodes * sizeof *u->enodes);
+        ck_assert_mem_eq(u->keys, v->keys, u->n_values * sizeof *u->keys);
+        ck_assert_mem_eq(u->supports, v->supports, u->n_supports * sizeof *u->supports);
+        noe_universe_free(v);
+    }
+    noe_universe_free(u);
+}
+END_TEST
+
+/* What is left out of the last level says nothing: one e-node, or renamings only. */
+START_TEST(test_enumerate_keeps_what_may_be_a_rule)
+{
+    noe_space space = tiny_space("add mul relu neg");
+    noe_universe *whole = build_whole_universe(&space, 3, 1);
+    noe_universe *u = build_universe(&space, 3, 1);
+    uint32_t n_kept = 0;
+    for (uint32_t c = 0; c < whole->n_classes; c++) {
+        uint32_t n = 0, n_canonical = 0, n_last = 0;
+        for (uint32_t e = whole->classes[c].first; e; e = whole->enodes[e - 1].next) {
+            const noe_enode *x = &whole->enodes[e - 1];
+            n++;
+            n_last += x->level == 3;
+            n_canonical += x->level == 3 && x->is_canonical;
+        }
+        bool is_known = c < whole->n_values;
+        if (n_canonical && (is_known || n >= 2))
+            n_kept += n_last;
+        /* The others are not there. */
+        for (uint32_t e = whole->classes[c].first; e; e = whole->enodes[e - 1].next) {
+            const noe_enode *x = &whole->enodes[e - 1];
+            bool wanted = x->level < 3 || (n_canonical && (is_known || n >= 2));
+            ck_assert_int_eq(
+                noe_universe_find(u, x->move, x->a, x->b) != NOE_NO_OPERAND, wanted);
+        }
+    }
+    ck_assert_uint_gt(n_kept, 100);
+    ck_assert_uint_eq(u->stats[3].n_enodes, whole->stats[3].n_enodes);
+    ck_assert_uint_eq(u->stats[3].n_canonical, whole->stats[3].n_canonical);
+    ck_assert_uint_lt(u->n_enodes, whole->n_enodes);
+    noe_universe_free(u);
+    noe_universe_free(whole);
+}
+END_TEST
+
 START_TEST(test_enumerate_refuses_bad_limits)
 {
     noe_space space = tiny_space("add");
@@ -128,6 +207,8 @@ Suite *suite_enumerate(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, test_enumerate_levels_count_shared_operators_once);
     tcase_add_test(tc, test_enumerate_is_deterministic);
+    tcase_add_test(tc, test_enumerate_does_not_depend_on_threads_or_memory);
+    tcase_add_test(tc, test_enumerate_keeps_what_may_be_a_rule);
     tcase_add_test(tc, test_enumerate_refuses_bad_limits);
     tcase_add_test(tc, test_enumerate_can_be_interrupted);
     tcase_add_test(tc, test_enumerate_taso_matches_study);

@@ -185,7 +185,7 @@ static void load_rules(const char *set)
     if (loaded_set && strcmp(loaded_set, set) == 0)
         return;
     noe_env env = quiet_env(1);
-    noe_generate_options options = {set, 3, 0};
+    noe_generate_options options = {.ops = set, .n_levels = 3};
     noe_generated g;
     noe_error err = {0};
     noe_assert_ok(noe_generate(&options, &env, &g, &err), err);

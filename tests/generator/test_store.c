@@ -90,6 +90,9 @@ static const struct {
     {"--dry-run --level 99", 2, "level"},
     {"--dry-run --samples 65", 2, "samples"},
     {"--dry-run operand", 2, "operand"},
+    {"--dry-run --max-memory 12X", 2, "--max-memory is '12X'"},
+    {"--dry-run --max-memory 0", 2, "--max-memory is '0'"},
+    {"--dry-run --threads 65", 2, "threads"},
     {"--db /no/such/folder/r.db --ops relu --level 1", 4, "/no/such/folder/r.db"},
 };
 
