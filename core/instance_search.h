@@ -60,10 +60,12 @@ typedef bool noe_inverse_fn(noe_search *s, uint16_t node, const noe_shape *want)
 noe_inverse_fn *noe_inverse_of(noe_op op);
 
 /* core/inverse_structure.c */
-noe_inverse_fn noe_inverse_gather, noe_inverse_expand, noe_inverse_resize;
+noe_inverse_fn noe_inverse_gather, noe_inverse_expand, noe_inverse_resize,
+    noe_inverse_conv_transpose;
 
 /* core/inverse_composite.c */
 noe_inverse_fn noe_inverse_gemm, noe_inverse_batch_normalization, noe_inverse_flatten,
-    noe_inverse_squeeze, noe_inverse_unsqueeze;
+    noe_inverse_squeeze, noe_inverse_unsqueeze, noe_inverse_layer_normalization,
+    noe_inverse_instance_normalization, noe_inverse_group_normalization;
 
 #endif

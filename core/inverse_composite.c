@@ -125,3 +125,58 @@ bool noe_inverse_unsqueeze(noe_search *s, uint16_t node, const noe_shape *want)
     noe_search_param(s, node, NOE_PARAM_AXES, 0, &axes);
     return axes.n > 0;
 }
+
+/* Scale and shift have the shape of what is normalized, or less. */
+bool noe_inverse_layer_normalization(noe_search *s, uint16_t node,
+                                     const noe_shape *want)
+{
+    choose_float(s, node, NOE_PARAM_EPSILON);
+    noe_shape x =
+        want->rank >= 0 ? *want : noe_search_shape(s, noe_search_rank(s, 1, 4));
+    if (x.rank < 1 || !noe_search_solve(s, kid(s, node, 0), &x))
+        return false;
+    int axis = noe_search_axis(s, node, x.rank);
+    if (axis < 0)
+        return false;
+    for (int i = 1; i < s->rule->nodes[node].n_inputs; i++) {
+        noe_shape part = noe_shape_make(x.rank - axis, x.dim + axis);
+        if (noe_search_chance(s, 4))
+            part = noe_search_shrink(s, &x);
+        if (!noe_search_solve(s, kid(s, node, i), &part))
+            return false;
+    }
+    return true;
+}
+
+static bool normalized_image(noe_search *s, uint16_t node, const noe_shape *x)
+{
+    noe_shape channels = noe_shape_make(1, &x->dim[1]);
+    return noe_search_solve(s, kid(s, node, 0), x) &&
+           noe_search_solve(s, kid(s, node, 1), &channels) &&
+           noe_search_solve(s, kid(s, node, 2), &channels);
+}
+
+bool noe_inverse_instance_normalization(noe_search *s, uint16_t node,
+                                        const noe_shape *want)
+{
+    choose_float(s, node, NOE_PARAM_EPSILON);
+    noe_shape x =
+        want->rank >= 0 ? *want : noe_search_shape(s, noe_search_rank(s, 3, 5));
+    return x.rank >= 3 && normalized_image(s, node, &x);
+}
+
+bool noe_inverse_group_normalization(noe_search *s, uint16_t node,
+                                     const noe_shape *want)
+{
+    noe_value groups =
+        noe_value_int(NOE_KIND_INT, 1 + (int64_t)noe_rng_below(s->rng, 3));
+    choose_float(s, node, NOE_PARAM_EPSILON);
+    groups = noe_search_param(s, node, NOE_PARAM_NUM_GROUPS, 0, &groups);
+    noe_shape x =
+        want->rank >= 0 ? *want : noe_search_shape(s, noe_search_rank(s, 3, 5));
+    if (x.rank < 3)
+        return false;
+    if (want->rank < 0)
+        x.dim[1] *= groups.i;
+    return normalized_image(s, node, &x);
+}

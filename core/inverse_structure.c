@@ -134,3 +134,129 @@ bool noe_inverse_resize(noe_search *s, uint16_t node, const noe_shape *want)
     }
     return noe_search_solve(s, in, &shape);
 }
+
+/* ---- transposed convolution ---- */
+
+typedef struct windows {
+    int n;
+    int64_t group;
+    noe_value strides, dilations, pads;
+    int64_t kernel[NOE_MAX_RANK];
+} windows;
+
+static noe_value suggest_each(noe_search *s, int n, int64_t hi)
+{
+    noe_value v = {.kind = NOE_KIND_INTS, .n = n};
+    bool plain = noe_search_chance(s, 2);
+    for (int i = 0; i < n; i++)
+        v.list[i] = plain ? 1 : pick(s, 1, hi);
+    return v;
+}
+
+static int64_t span_of(const windows *w, int i)
+{
+    return w->dilations.list[i] * (w->kernel[i] - 1) + 1;
+}
+
+/* Pads of one axis: those that lead from x to what is wanted, as far as known. */
+static void suggest_pads(noe_search *s, const windows *w, int i, const noe_shape *x,
+                         const noe_shape *want, noe_value *pads)
+{
+    int64_t stride = w->strides.list[i], span = span_of(w, i);
+    int64_t *begin = &pads->list[i], *end = &pads->list[w->n + i];
+    bool plain = noe_search_chance(s, 2);
+    *begin = plain ? 0 : pick(s, 0, span - 1);
+    *end = plain ? 0 : pick(s, 1 - stride, span - 1);
+    if (want->rank < 0)
+        return;
+    if (x) {
+        int64_t all = (x->dim[2 + i] - 1) * stride + span - want->dim[2 + i];
+        *begin = all > 0 ? pick(s, 0, all) : 0;
+        *end = all - *begin;
+        return;
+    }
+    int64_t rest = (want->dim[2 + i] + *begin + *end - span) % stride;
+    *end -= rest < 0 ? rest + stride : rest;
+    if (*end <= -stride)
+        *end += stride;
+}
+
+static void choose_windows(noe_search *s, uint16_t node, windows *w, const noe_shape *x,
+                           const noe_shape *k, const noe_shape *want)
+{
+    noe_value strides = suggest_each(s, w->n, 3), dilations = suggest_each(s, w->n, 2);
+    noe_value pads = {.kind = NOE_KIND_INTS, .n = 2 * w->n};
+    for (int i = 0; i < w->n; i++)
+        w->kernel[i] = k ? k->dim[2 + i] : pick(s, 1, w->n > 2 ? 2 : 3);
+    w->strides = noe_search_param(s, node, NOE_PARAM_STRIDES, w->n, &strides);
+    w->dilations = noe_search_param(s, node, NOE_PARAM_DILATIONS, w->n, &dilations);
+    for (int i = 0; i < w->n && w->strides.n == w->n && w->dilations.n == w->n; i++)
+        suggest_pads(s, w, i, x, want, &pads);
+    w->pads = noe_search_param(s, node, NOE_PARAM_PADS, w->n, &pads);
+}
+
+static bool spread_image(noe_search *s, uint16_t node, const noe_shape *want,
+                         const noe_shape *k, const windows *w)
+{
+    noe_shape x = {.rank = w->n + 2};
+    x.dim[0] = want->rank >= 0 ? want->dim[0] : noe_search_dim(s);
+    x.dim[1] = k ? k->dim[0] : w->group * pick(s, 1, 2);
+    for (int i = 0; i < w->n; i++) {
+        int64_t room = want->rank >= 0 ? want->dim[2 + i] + w->pads.list[i] +
+                                             w->pads.list[w->n + i] - span_of(w, i)
+                                       : pick(s, 0, 2) * w->strides.list[i];
+        if (room < 0 || w->strides.list[i] < 1 || room % w->strides.list[i])
+            return false;
+        x.dim[2 + i] = room / w->strides.list[i] + 1;
+    }
+    return noe_search_solve(s, kid(s, node, 0), &x);
+}
+
+static bool spreading_kernel(noe_search *s, uint16_t node, const noe_shape *want,
+                             const windows *w)
+{
+    const noe_shape *x = noe_search_known(s, kid(s, node, 0));
+    noe_shape k = {.rank = w->n + 2};
+    k.dim[0] = x->dim[1];
+    k.dim[1] = want->rank >= 0 ? want->dim[1] / w->group : noe_search_dim(s);
+    for (int i = 0; i < w->n; i++)
+        k.dim[2 + i] = w->kernel[i];
+    return noe_search_solve(s, kid(s, node, 1), &k);
+}
+
+static int spatial_axes(noe_search *s, uint16_t node, const noe_shape *want,
+                        const noe_shape *x, const noe_shape *k)
+{
+    noe_value v;
+    if (want->rank >= 0)
+        return want->rank - 2;
+    if (x || k)
+        return (x ? x->rank : k->rank) - 2;
+    if (noe_search_has_param(s, node, NOE_PARAM_STRIDES, -1, &v) && v.n > 0)
+        return v.n;
+    return noe_search_rank(s, 3, 5) - 2;
+}
+
+bool noe_inverse_conv_transpose(noe_search *s, uint16_t node, const noe_shape *want)
+{
+    const noe_shape *x = noe_search_known(s, kid(s, node, 0));
+    const noe_shape *k = noe_search_known(s, kid(s, node, 1));
+    windows w = {.n = spatial_axes(s, node, want, x, k)};
+    if (w.n < 1 || w.n > 3 || (x && x->rank != w.n + 2) || (k && k->rank != w.n + 2))
+        return false;
+    noe_value g = noe_value_int(NOE_KIND_INT, pick(s, 1, 2));
+    if (k && want->rank >= 0 && k->dim[1] > 0)
+        g.i = want->dim[1] / k->dim[1];
+    else if ((want->rank >= 0 && want->dim[1] % g.i) || (x && x->dim[1] % g.i) ||
+             (k && k->dim[0] % g.i))
+        g.i = 1;
+    w.group = noe_search_param(s, node, NOE_PARAM_GROUP, w.n, &g).i;
+    if (w.group < 1)
+        return false;
+    choose_windows(s, node, &w, x, k, want);
+    if (w.strides.n != w.n || w.dilations.n != w.n || w.pads.n != 2 * w.n)
+        return false;
+    if (!x && !spread_image(s, node, want, k, &w))
+        return false;
+    return k || spreading_kernel(s, node, want, &w);
+}

@@ -290,6 +290,7 @@ bool noe_param_default(noe_op op, noe_param p, int spatial, noe_value *v)
     case NOE_PARAM_VALUE:
     case NOE_PARAM_INDICES:
     case NOE_PARAM_SCALES:
+    case NOE_PARAM_NUM_GROUPS:
     case NOE_PARAM_COUNT:
         return false;
     }

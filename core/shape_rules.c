@@ -280,6 +280,68 @@ noe_status noe_shape_conv_bias(const noe_shape_query *q, noe_shape *out)
     return NOE_OK;
 }
 
+static noe_status transposed_groups(const noe_shape_query *q, int64_t *outputs)
+{
+    const noe_shape *x = input(q, 0), *w = input(q, 1);
+    int64_t group = param(q, NOE_PARAM_GROUP)->i;
+    if (group < 1 || group > NOE_MAX_ELEMENTS || x->dim[1] % group)
+        return noe_fail(q->err, NOE_ERR_SHAPE,
+                        "%lld channels do not divide into %lld groups",
+                        (long long)x->dim[1], (long long)group);
+    if (w->dim[0] != x->dim[1])
+        return noe_fail(q->err, NOE_ERR_SHAPE,
+                        "the input has %lld channels, the kernel %lld",
+                        (long long)x->dim[1], (long long)w->dim[0]);
+    return multiply(q, w->dim[1], group, outputs);
+}
+
+/* Size of an axis that every element spreads over; an end pad down to the last rows of
+ * zeros that ONNX's output_padding may ask for. */
+static noe_status spread(const noe_shape_query *q, int axis, int64_t dim,
+                         const window *w, int64_t *out)
+{
+    int64_t span = 0, steps = 0;
+    int64_t most = w->stride > w->dilation ? w->stride : w->dilation;
+    NOE_TRY(extent(q, w, &span));
+    if (dim < 1 || w->begin < 0 || w->begin > NOE_MAX_ELEMENTS || w->end <= -most ||
+        w->end > NOE_MAX_ELEMENTS)
+        return noe_fail(q->err, NOE_ERR_SHAPE,
+                        "spatial axis %d has %lld elements, pads %lld and %lld", axis,
+                        (long long)dim, (long long)w->begin, (long long)w->end);
+    NOE_TRY(multiply(q, dim - 1, w->stride, &steps));
+    *out = steps + span - w->begin - w->end;
+    if (*out < 1)
+        return noe_fail(q->err, NOE_ERR_SHAPE, "nothing is left of spatial axis %d",
+                        axis);
+    return NOE_OK;
+}
+
+noe_status noe_shape_conv_transpose(const noe_shape_query *q, noe_shape *out)
+{
+    const noe_shape *x = input(q, 0), *w = input(q, 1);
+    const noe_value *pads = param(q, NOE_PARAM_PADS);
+    NOE_TRY(want_rank(q, 0, MIN_CONV_RANK, MAX_CONV_RANK));
+    NOE_TRY(want_rank(q, 1, x->rank, x->rank));
+    int n = x->rank - 2;
+    NOE_TRY(want_list(q, NOE_PARAM_STRIDES, n, 1));
+    NOE_TRY(want_list(q, NOE_PARAM_PADS, 2 * n, -NOE_MAX_ELEMENTS));
+    NOE_TRY(want_list(q, NOE_PARAM_DILATIONS, n, 1));
+    *out = *x;
+    NOE_TRY(transposed_groups(q, &out->dim[1]));
+    for (int i = 0; i < n; i++) {
+        if (w->dim[2 + i] == 0)
+            return noe_fail(q->err, NOE_ERR_SHAPE, "the kernel is 0 on spatial axis %d",
+                            i);
+        window win = {.kernel = w->dim[2 + i],
+                      .stride = param(q, NOE_PARAM_STRIDES)->list[i],
+                      .dilation = param(q, NOE_PARAM_DILATIONS)->list[i],
+                      .begin = pads->list[i],
+                      .end = pads->list[n + i]};
+        NOE_TRY(spread(q, i, x->dim[2 + i], &win, &out->dim[2 + i]));
+    }
+    return NOE_OK;
+}
+
 /* Pooling and reduction */
 
 static noe_status pool(const noe_shape_query *q, const int64_t *dilations,
@@ -683,5 +745,66 @@ noe_status noe_shape_batch_normalization(const noe_shape_query *q, noe_shape *ou
                             "input %d has %lld values, want %lld", i,
                             (long long)input(q, i)->dim[0], (long long)channels);
     }
+    return same_shape(q, out);
+}
+
+/* An operand broadcasts to x without making it larger. */
+static noe_status want_within(const noe_shape_query *q, int i)
+{
+    noe_shape both;
+    if (noe_shape_broadcast(input(q, 0), input(q, i), &both) &&
+        noe_shape_eq(&both, input(q, 0)))
+        return NOE_OK;
+    return noe_fail(q->err, NOE_ERR_SHAPE, "input %d does not broadcast to input 0", i);
+}
+
+/* Means need elements. */
+static noe_status want_elements(const noe_shape_query *q, int from)
+{
+    for (int i = from; i < input(q, 0)->rank; i++) {
+        if (input(q, 0)->dim[i] == 0)
+            return noe_fail(q->err, NOE_ERR_SHAPE, "axis %d has no elements", i);
+    }
+    return NOE_OK;
+}
+
+noe_status noe_shape_layer_normalization(const noe_shape_query *q, noe_shape *out)
+{
+    NOE_TRY(want_axis(q, input(q, 0)->rank));
+    NOE_TRY(want_elements(q, (int)param(q, NOE_PARAM_AXIS)->i));
+    for (int i = 1; i < q->n_in; i++)
+        NOE_TRY(want_within(q, i));
+    return same_shape(q, out);
+}
+
+/* Scale and shift, one value a channel. */
+static noe_status want_channel_values(const noe_shape_query *q)
+{
+    NOE_TRY(want_rank(q, 0, MIN_CONV_RANK, MAX_CONV_RANK));
+    NOE_TRY(want_elements(q, 2));
+    for (int i = 1; i < 3; i++) {
+        NOE_TRY(want_rank(q, i, 1, 1));
+        if (input(q, i)->dim[0] != input(q, 0)->dim[1])
+            return noe_fail(
+                q->err, NOE_ERR_SHAPE, "input %d has %lld values, want %lld", i,
+                (long long)input(q, i)->dim[0], (long long)input(q, 0)->dim[1]);
+    }
+    return NOE_OK;
+}
+
+noe_status noe_shape_instance_normalization(const noe_shape_query *q, noe_shape *out)
+{
+    NOE_TRY(want_channel_values(q));
+    return same_shape(q, out);
+}
+
+noe_status noe_shape_group_normalization(const noe_shape_query *q, noe_shape *out)
+{
+    int64_t groups = param(q, NOE_PARAM_NUM_GROUPS)->i;
+    NOE_TRY(want_channel_values(q));
+    if (groups < 1 || input(q, 0)->dim[1] < 1 || input(q, 0)->dim[1] % groups)
+        return noe_fail(q->err, NOE_ERR_SHAPE,
+                        "%lld channels do not divide into %lld groups",
+                        (long long)input(q, 0)->dim[1], (long long)groups);
     return same_shape(q, out);
 }

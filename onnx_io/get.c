@@ -409,50 +409,66 @@ static const char *get_dropout(noe_getting *g)
     return noe_get_alias(g);
 }
 
+/* To the type that it has already. */
+static const char *get_cast(noe_getting *g)
+{
+    NOE_GET(noe_get_only_attributes(g, "to saturate round_mode"));
+    NOE_GET(noe_get_want_inputs(g, 1, 1));
+    int64_t to = noe_onnx_attr_int(g->node->proto, "to", 0);
+    noe_dtype is = g->m->values[g->node->in[0]].type.dtype;
+    if (is != NOE_F32 || to != noe_dtype_to_onnx(is))
+        return "it changes the element type";
+    return noe_get_alias(g);
+}
+
 /* ---- the table ---- */
 
-#define get_add                 get_plain
-#define get_sub                 get_plain
-#define get_mul                 get_plain
-#define get_div                 get_plain
-#define get_neg                 get_plain
-#define get_relu                get_plain
-#define get_sigmoid             get_plain
-#define get_tanh                get_plain
-#define get_exp                 get_plain
-#define get_sqrt                get_plain
-#define get_reciprocal          get_plain
-#define get_matmul              get_plain
-#define get_max                 get_chain
-#define get_min                 get_chain
-#define get_abs                 get_plain
-#define get_log                 get_plain
-#define get_erf                 get_plain
-#define get_reduce_max          get_reduction
-#define get_conv                noe_get_conv
-#define get_max_pool            noe_get_max_pool
-#define get_average_pool        noe_get_average_pool
-#define get_reduce_sum          get_reduction
-#define get_reduce_mean         get_reduction
-#define get_transpose           noe_get_transpose
-#define get_reshape             noe_get_reshape
-#define get_concat              noe_get_concat
-#define get_slice               noe_get_slice
-#define get_pad                 noe_get_pad
-#define get_zeros               NULL
-#define get_ones                NULL
-#define get_identity_matrix     NULL
-#define get_identity_kernel     NULL
-#define get_average_kernel      NULL
-#define get_scalar              NULL
-#define get_gather              noe_get_gather
-#define get_expand              noe_get_expand
-#define get_resize              noe_get_resize
-#define get_conv_bias           noe_get_conv /* Conv finds the row of conv first */
-#define get_global_average_pool get_plain
-#define get_flatten             noe_get_flatten
-#define get_squeeze             noe_get_squeeze
-#define get_unsqueeze           noe_get_unsqueeze
+#define get_add                    get_plain
+#define get_sub                    get_plain
+#define get_mul                    get_plain
+#define get_div                    get_plain
+#define get_neg                    get_plain
+#define get_relu                   get_plain
+#define get_sigmoid                get_plain
+#define get_tanh                   get_plain
+#define get_exp                    get_plain
+#define get_sqrt                   get_plain
+#define get_reciprocal             get_plain
+#define get_matmul                 get_plain
+#define get_conv                   noe_get_conv
+#define get_max_pool               noe_get_max_pool
+#define get_average_pool           noe_get_average_pool
+#define get_reduce_sum             get_reduction
+#define get_reduce_mean            get_reduction
+#define get_transpose              noe_get_transpose
+#define get_reshape                noe_get_reshape
+#define get_concat                 noe_get_concat
+#define get_slice                  noe_get_slice
+#define get_pad                    noe_get_pad
+#define get_zeros                  NULL
+#define get_ones                   NULL
+#define get_identity_matrix        NULL
+#define get_identity_kernel        NULL
+#define get_average_kernel         NULL
+#define get_scalar                 NULL
+#define get_gather                 noe_get_gather
+#define get_expand                 noe_get_expand
+#define get_resize                 noe_get_resize
+#define get_conv_transpose         noe_get_conv_transpose
+#define get_layer_normalization    noe_get_layer_normalization
+#define get_instance_normalization noe_get_instance_normalization
+#define get_group_normalization    noe_get_group_normalization
+#define get_conv_bias              noe_get_conv /* Conv finds the row of conv first */
+#define get_global_average_pool    get_plain
+#define get_flatten                noe_get_flatten
+#define get_squeeze                noe_get_squeeze
+#define get_unsqueeze              noe_get_unsqueeze
+#define get_max                    get_chain
+#define get_min                    get_chain
+#define get_abs                    get_plain
+#define get_log                    get_plain
+#define get_erf                    get_plain
+#define get_reduce_max             get_reduction
 
 typedef struct getter_row {
     const char *op_type;
@@ -468,7 +484,14 @@ static const getter_row rows[] = {
     {"Sum", NOE_OP_ADD, get_chain},
     {"Split", NOE_OP_SLICE, noe_get_split},
     {"Identity", NOE_OP_OPAQUE, get_identity},
+    {"Mean", NOE_OP_ADD, noe_get_mean},
     {"Upsample", NOE_OP_RESIZE, noe_get_resize},
+    {"Tile", NOE_OP_RESHAPE, noe_get_tile},
+    {"DepthToSpace", NOE_OP_RESHAPE, noe_get_depth_to_space},
+    {"SpaceToDepth", NOE_OP_RESHAPE, noe_get_space_to_depth},
+    {"Einsum", NOE_OP_MATMUL, noe_get_einsum},
+    {"GlobalMaxPool", NOE_OP_MAX_POOL, noe_get_global_max_pool},
+    {"Cast", NOE_OP_OPAQUE, get_cast},
     {"Dropout", NOE_OP_OPAQUE, get_dropout},
     {"Constant", NOE_OP_WEIGHT, noe_get_constant},
     {"ConstantOfShape", NOE_OP_WEIGHT, noe_get_constant_of_shape},

@@ -72,12 +72,17 @@ void noe_get_done(noe_getting *g, uint32_t port, noe_op op, noe_ref r);
 const char *noe_get_alias(noe_getting *g);
 
 /* get_window.c */
-noe_getter noe_get_conv, noe_get_max_pool, noe_get_average_pool;
+noe_getter noe_get_conv_transpose, noe_get_global_max_pool, noe_get_conv,
+    noe_get_max_pool, noe_get_average_pool;
 /* get_layout.c */
 noe_getter noe_get_transpose, noe_get_reshape, noe_get_concat, noe_get_slice,
     noe_get_split, noe_get_pad, noe_get_flatten, noe_get_squeeze, noe_get_unsqueeze;
 /* get_structure.c */
 noe_getter noe_get_gather, noe_get_expand, noe_get_resize;
+/* get_composite.c */
+noe_getter noe_get_tile, noe_get_depth_to_space, noe_get_space_to_depth, noe_get_mean,
+    noe_get_layer_normalization, noe_get_instance_normalization,
+    noe_get_group_normalization, noe_get_einsum;
 /* get_constant.c */
 noe_getter noe_get_constant, noe_get_constant_of_shape;
 

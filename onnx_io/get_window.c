@@ -73,7 +73,7 @@ static const char *get_pads(noe_getting *g, window *w, const noe_shape *x)
 }
 
 /* w->kernel is set. */
-static const char *get_window(noe_getting *g, window *w, const noe_shape *x)
+static const char *get_strides(noe_getting *g, window *w)
 {
     NOE_GET(get_sized_list(g, "strides", w->spatial, 1, 1, &w->strides));
     NOE_GET(get_sized_list(g, "dilations", w->spatial, 1, 1, &w->dilations));
@@ -83,6 +83,12 @@ static const char *get_window(noe_getting *g, window *w, const noe_shape *x)
             reach > NOE_MAX_ELEMENTS)
             return "the window is too large";
     }
+    return NULL;
+}
+
+static const char *get_window(noe_getting *g, window *w, const noe_shape *x)
+{
+    NOE_GET(get_strides(g, w));
     return get_pads(g, w, x);
 }
 
@@ -199,5 +205,109 @@ const char *noe_get_average_pool(noe_getting *g)
                     noe_onnx_attr_int(g->node->proto, "count_include_pad", 0) != 0);
     NOE_GET(noe_get_add(g, g->op, &p, &in, 1, &out));
     noe_get_done(g, 0, g->op, out);
+    return NULL;
+}
+
+/* The whole image is the window. */
+const char *noe_get_global_max_pool(noe_getting *g)
+{
+    noe_ref in, out;
+    const noe_shape *x;
+    window w = {.spatial = 0};
+    noe_params p = {0};
+    NOE_GET(noe_get_only_attributes(g, ""));
+    NOE_GET(noe_get_want_inputs(g, 1, 1));
+    NOE_GET(noe_get_one_output(g));
+    NOE_GET(noe_get_data(g, 0, &in, &x));
+    w.spatial = x->rank - 2;
+    if (w.spatial < 1)
+        return noe_get_why(g, "the input has rank %d", x->rank);
+    w.kernel = noe_value_list(NOE_KIND_INTS, w.spatial, x->dim + 2);
+    NOE_GET(get_window(g, &w, x));
+    noe_get_set_list(g->op, &p, NOE_PARAM_KERNEL_SHAPE, &w.kernel);
+    noe_get_set_list(g->op, &p, NOE_PARAM_STRIDES, &w.strides);
+    noe_get_set_list(g->op, &p, NOE_PARAM_PADS, &w.pads);
+    noe_get_set_list(g->op, &p, NOE_PARAM_DILATIONS, &w.dilations);
+    NOE_GET(noe_get_add(g, g->op, &p, &in, 1, &out));
+    noe_get_done(g, 0, g->op, out);
+    return NULL;
+}
+
+/* What remains of the pads of one axis when the output has `size` elements. */
+static void pad_to_size(window *w, int i, int64_t in, int64_t size, bool more_at_end)
+{
+    int64_t total = (in - 1) * w->strides.list[i] + extent(w, i) - size;
+    int64_t less = total > 0 ? total / 2 : 0;
+    w->pads.list[i] = more_at_end || total <= 0 ? less : total - less;
+    w->pads.list[i + w->spatial] = total - w->pads.list[i];
+}
+
+/* Pads from auto_pad, output_shape and output_padding; those at the end may become
+ * negative, see core/ops.def. */
+static const char *get_spreading_pads(noe_getting *g, window *w, const noe_shape *x)
+{
+    noe_value sizes, extra;
+    bool found;
+    bool same_upper = noe_get_text_is(g, "auto_pad", "NOTSET", "SAME_UPPER");
+    bool same = same_upper || noe_get_text_is(g, "auto_pad", "NOTSET", "SAME_LOWER");
+    if (!same && !noe_get_text_is(g, "auto_pad", "NOTSET", "NOTSET") &&
+        !noe_get_text_is(g, "auto_pad", "NOTSET", "VALID"))
+        return "auto_pad is not understood";
+    NOE_GET(get_sized_list(g, "pads", 2 * w->spatial, 0, 0, &w->pads));
+    NOE_GET(get_sized_list(g, "output_padding", w->spatial, 0, 0, &extra));
+    NOE_GET(noe_get_list(g, "output_shape", &sizes, &found));
+    if (found && sizes.n != w->spatial)
+        return noe_get_why(g, "output_shape has %d values", sizes.n);
+    for (int i = 0; i < w->spatial; i++) {
+        if (found || same)
+            pad_to_size(w, i, x->dim[i + 2],
+                        found ? sizes.list[i] : x->dim[i + 2] * w->strides.list[i],
+                        same_upper);
+        else
+            w->pads.list[i + w->spatial] -= extra.list[i];
+    }
+    return NULL;
+}
+
+static const char *add_bias(noe_getting *g, int rank, noe_ref bias, noe_ref *x)
+{
+    noe_params p = {0};
+    const noe_shape *s = &noe_graph_type(g->m->graph, bias)->shape;
+    noe_value shape = {.kind = NOE_KIND_INTS, .n = rank - 1};
+    if (s->rank != 1)
+        return noe_get_why(g, "the bias has rank %d", s->rank);
+    for (int i = 0; i < shape.n; i++)
+        shape.list[i] = i == 0 ? s->dim[0] : 1;
+    noe_get_set_list(NOE_OP_RESHAPE, &p, NOE_PARAM_SHAPE, &shape);
+    NOE_GET(noe_get_add(g, NOE_OP_RESHAPE, &p, &bias, 1, &bias));
+    return noe_get_add(g, NOE_OP_ADD, NULL, (noe_ref[]){*x, bias}, 2, x);
+}
+
+const char *noe_get_conv_transpose(noe_getting *g)
+{
+    noe_ref in[3], out;
+    const noe_shape *x, *weight;
+    window w;
+    noe_params p = {0};
+    NOE_GET(noe_get_only_attributes(g, "auto_pad dilations group kernel_shape "
+                                       "output_padding output_shape pads strides"));
+    NOE_GET(noe_get_want_inputs(g, 2, 3));
+    NOE_GET(noe_get_one_output(g));
+    NOE_GET(noe_get_data(g, 0, &in[0], &x));
+    NOE_GET(noe_get_data(g, 1, &in[1], &weight));
+    int n = (int)noe_get_n_inputs(g), rank = x->rank;
+    if (n == 3)
+        NOE_GET(noe_get_data(g, 2, &in[2], NULL));
+    w.spatial = rank - 2;
+    if (w.spatial < 1)
+        return noe_get_why(g, "the input has rank %d", rank);
+    NOE_GET(get_conv_kernel(g, &w, weight));
+    NOE_GET(get_strides(g, &w));
+    NOE_GET(get_spreading_pads(g, &w, x));
+    set_conv_params(g->op, &p, &w, noe_onnx_attr_int(g->node->proto, "group", 1));
+    NOE_GET(noe_get_add(g, g->op, &p, in, 2, &out));
+    if (n == 3)
+        NOE_GET(add_bias(g, rank, in[2], &out));
+    noe_get_done(g, 0, n == 3 ? NOE_OP_ADD : g->op, out);
     return NULL;
 }

@@ -99,16 +99,23 @@ static void put_param(putting *p, noe_param which)
     }
 }
 
+/* A new constant of n elements, or a single one if n is negative. */
+static const char *put_constant(putting *p, const char *what, noe_dtype dtype,
+                                const void *data, int n)
+{
+    noe_type type = {dtype, noe_shape_make(n < 0 ? 0 : 1, (int64_t[]){n})};
+    const char *name = noe_export_fresh_name(p->x, what);
+    size_t bytes = (size_t)(n < 0 ? 1 : n) * noe_dtype_bytes(dtype);
+    const void *copy = noe_arena_memdup(&p->x->arena, data, bytes);
+    noe_export_depend(p->x, p->statement,
+                      noe_export_constant(p->x, name, &type, copy, bytes));
+    return name;
+}
+
 /* Integers as a constant input. */
 static void put_operand(putting *p, const char *what, const int64_t *list, int n)
 {
-    noe_type type = {NOE_I64, noe_shape_make(1, (int64_t[]){n})};
-    const char *name = noe_export_fresh_name(p->x, what);
-    const void *data = noe_arena_memdup(&p->x->arena, list, (size_t)n * sizeof *list);
-    noe_export_depend(
-        p->x, p->statement,
-        noe_export_constant(p->x, name, &type, data, (size_t)n * sizeof *list));
-    add_input(p, name);
+    add_input(p, put_constant(p, what, NOE_I64, list, n));
 }
 
 /* As attribute before opset `since`, as input from then on. */
@@ -358,13 +365,7 @@ static void put_text(putting *p, const char *name, const char *text)
 
 static void put_float_operand(putting *p, const char *what, const float *list, int n)
 {
-    noe_type type = {NOE_F32, noe_shape_make(1, (int64_t[]){n})};
-    const char *name = noe_export_fresh_name(p->x, what);
-    const void *data = noe_arena_memdup(&p->x->arena, list, (size_t)n * sizeof *list);
-    noe_export_depend(
-        p->x, p->statement,
-        noe_export_constant(p->x, name, &type, data, (size_t)n * sizeof *list));
-    add_input(p, name);
+    add_input(p, put_constant(p, what, NOE_F32, list, n));
 }
 
 static void put_float_list(putting *p, const char *name, const float *list, int n)
@@ -411,16 +412,150 @@ static noe_status put_resize(putting *p)
     return NOE_OK;
 }
 
+/* Pads at the end that are negative are output_padding. */
+static noe_status put_conv_transpose(putting *p)
+{
+    const noe_shape *w = input_shape(p, 1);
+    const noe_value *pads = param(p, NOE_PARAM_PADS);
+    int64_t plain[NOE_MAX_LIST], extra[NOE_MAX_LIST];
+    bool has_extra = false;
+    int n = w->rank - 2;
+    for (int i = 0; i < 2 * n; i++) {
+        plain[i] = pads->list[i] > 0 ? pads->list[i] : 0;
+        extra[i % n] = plain[i] - pads->list[i];
+        has_extra |= extra[i % n] > 0;
+    }
+    put_ints(p, "kernel_shape", w->dim + 2, n);
+    put_param(p, NOE_PARAM_STRIDES);
+    put_ints(p, "pads", plain, 2 * n);
+    if (has_extra)
+        put_ints(p, "output_padding", extra, n);
+    put_param(p, NOE_PARAM_DILATIONS);
+    put_param(p, NOE_PARAM_GROUP);
+    return NOE_OK;
+}
+
+/* A node of the same statement, of one or two inputs; returns the name of its output,
+ * which is made if it is NULL. */
+static const char *put_helper(putting *of, const char *op_type, const char *a,
+                              const char *b, const char *out)
+{
+    putting p;
+    start_node(&p, of->x, of->statement, "normalization", 2);
+    add_input(&p, a);
+    if (b)
+        add_input(&p, b);
+    if (!out)
+        out = noe_export_fresh_name(of->x, "normalization");
+    finish_node(&p, op_type, out);
+    return out;
+}
+
+static const char *put_helper_mean(putting *of, const char *in)
+{
+    putting p;
+    const noe_shape *s = input_shape(of, 0);
+    int64_t axis = param(of, NOE_PARAM_AXIS)->i, axes[NOE_MAX_RANK];
+    const char *out = noe_export_fresh_name(of->x, "mean");
+    start_node(&p, of->x, of->statement, "mean", 1);
+    add_input(&p, in);
+    for (int64_t i = axis; i < s->rank; i++)
+        axes[i - axis] = i;
+    put_ints(&p, "axes", axes, (int)(s->rank - axis));
+    finish_node(&p, "ReduceMean", out);
+    return out;
+}
+
+/* Before opset 17 it is written out. */
+static noe_status put_layer_normalization(putting *p)
+{
+    if (p->x->m->opset >= 17) {
+        put_param(p, NOE_PARAM_AXIS);
+        put_param(p, NOE_PARAM_EPSILON);
+        return NOE_OK;
+    }
+    const char *out = p->x->plans[p->node].names[0];
+    bool is_shifted = p->proto.n_input == 3;
+    float number = (float)param(p, NOE_PARAM_EPSILON)->f;
+    const char *epsilon = put_constant(p, "epsilon", NOE_F32, &number, -1);
+    const char *mean = put_helper_mean(p, p->in[0]);
+    const char *difference = put_helper(p, "Sub", p->in[0], mean, NULL);
+    const char *square = put_helper(p, "Mul", difference, difference, NULL);
+    const char *variance = put_helper_mean(p, square);
+    const char *sum = put_helper(p, "Add", variance, epsilon, NULL);
+    const char *deviation = put_helper(p, "Sqrt", sum, NULL, NULL);
+    const char *standard = put_helper(p, "Div", difference, deviation, NULL);
+    const char *scaled =
+        put_helper(p, "Mul", standard, p->in[1], is_shifted ? NULL : out);
+    if (is_shifted)
+        put_helper(p, "Add", scaled, p->in[2], out);
+    p->name = NULL; /* done */
+    return NOE_OK;
+}
+
+static noe_status put_instance_normalization(putting *p)
+{
+    put_param(p, NOE_PARAM_EPSILON);
+    return NOE_OK;
+}
+
+static const char *put_helper_reshape(putting *of, const char *in, const int64_t *dims,
+                                      int n)
+{
+    const char *shape = put_constant(of, "shape", NOE_I64, dims, n);
+    return put_helper(of, "Reshape", in, shape, NULL);
+}
+
+/* Each group as one channel, scaled by 1. */
+static const char *put_helper_instances(putting *of, const char *in, int64_t groups)
+{
+    putting p;
+    const char *out = noe_export_fresh_name(of->x, "instances");
+    float *numbers = NOE_NEW_N(&of->x->arena, float, (size_t)groups);
+    const char *zeros = put_constant(of, "zeros", NOE_F32, numbers, (int)groups);
+    for (int64_t i = 0; i < groups; i++)
+        numbers[i] = 1;
+    const char *ones = put_constant(of, "ones", NOE_F32, numbers, (int)groups);
+    start_node(&p, of->x, of->statement, "instances", 3);
+    add_input(&p, in);
+    add_input(&p, ones);
+    add_input(&p, zeros);
+    put_float(&p, "epsilon", param(of, NOE_PARAM_EPSILON)->f);
+    finish_node(&p, "InstanceNormalization", out);
+    return out;
+}
+
+/* With a scale for each channel it began in opset 21; before, it is written out. */
+static noe_status put_group_normalization(putting *p)
+{
+    const noe_shape *s = input_shape(p, 0);
+    int64_t groups = param(p, NOE_PARAM_NUM_GROUPS)->i;
+    int64_t together[] = {s->dim[0], groups, -1};
+    int64_t channels[NOE_MAX_RANK] = {s->dim[1]};
+    if (p->x->m->opset >= 21) {
+        put_param(p, NOE_PARAM_NUM_GROUPS);
+        put_param(p, NOE_PARAM_EPSILON);
+        return NOE_OK;
+    }
+    for (int i = 1; i < s->rank - 1; i++)
+        channels[i] = 1;
+    const char *grouped = put_helper_reshape(p, p->in[0], together, 3);
+    const char *standard = put_helper_instances(p, grouped, groups);
+    const char *image = put_helper_reshape(p, standard, s->dim, s->rank);
+    const char *scale = put_helper_reshape(p, p->in[1], channels, s->rank - 1);
+    const char *shift = put_helper_reshape(p, p->in[2], channels, s->rank - 1);
+    const char *scaled = put_helper(p, "Mul", image, scale, NULL);
+    put_helper(p, "Add", scaled, shift, p->x->plans[p->node].names[0]);
+    p->name = NULL; /* done */
+    return NOE_OK;
+}
+
 /* C became optional in opset 11. */
 static noe_status put_gemm(putting *p)
 {
     if (p->proto.n_input == 2 && p->x->m->opset < 11) {
         static const float zero = 0;
-        noe_type type = {NOE_F32, noe_shape_make(1, (int64_t[]){1})};
-        const char *name = noe_export_fresh_name(p->x, "zero");
-        noe_export_depend(p->x, p->statement,
-                          noe_export_constant(p->x, name, &type, &zero, sizeof zero));
-        add_input(p, name);
+        put_float_operand(p, "zero", &zero, 1);
     }
     put_param(p, NOE_PARAM_ALPHA);
     put_param(p, NOE_PARAM_BETA);

@@ -322,6 +322,12 @@ static void channel_laws(law *l)
     emit_law(
         l, t,
         implies(l, eq(l, dim(l, in[1], one), one), eq(l, p[3], dim(l, in[0], one))));
+    t = general_term(l, NOE_OP_CONV_TRANSPOSE, p, in);
+    emit_law(l, shape(l, t), eq(l, dim(l, t, zero), dim(l, in[0], zero)));
+    t = general_term(l, NOE_OP_CONV_TRANSPOSE, p, in);
+    emit_law(l, t,
+             and2(l, eq(l, rank(l, in[1]), rank(l, in[0])),
+                  eq(l, dim(l, in[1], zero), dim(l, in[0], one))));
     for (int i = 0; i < 3; i++) {
         t = general_term(l, keep[i], p, in);
         emit_law(l, shape(l, t),
@@ -653,9 +659,9 @@ void noe_encode_theory(const noe_encoder *e, noe_op_set ops,
                        void (*emit)(void *ctx, Z3_ast law_), void *ctx)
 {
     static const noe_op keep_rank[] = {
-        NOE_OP_CONCAT,       NOE_OP_SLICE,  NOE_OP_PAD,
-        NOE_OP_TRANSPOSE,    NOE_OP_CONV,   NOE_OP_MAX_POOL,
-        NOE_OP_AVERAGE_POOL, NOE_OP_GATHER, NOE_OP_RESIZE};
+        NOE_OP_CONCAT, NOE_OP_SLICE,         NOE_OP_PAD,          NOE_OP_TRANSPOSE,
+        NOE_OP_CONV,   NOE_OP_MAX_POOL,      NOE_OP_AVERAGE_POOL, NOE_OP_GATHER,
+        NOE_OP_RESIZE, NOE_OP_CONV_TRANSPOSE};
     law l = {.e = e, .ops = ops, .emit = emit, .ctx = ctx};
     for (int op = 0; op < NOE_OP_COUNT; op++)
         simple_shape_law(&l, (noe_op)op);
@@ -743,6 +749,7 @@ static void emit_operands(const typing *t, uint16_t node, const Z3_ast *in)
         break;
     }
     case NOE_OP_CONV:
+    case NOE_OP_CONV_TRANSPOSE:
         t->emit(t->ctx, eq(&l, rank(&l, in[0]), rank(&l, in[1])));
         emit_conv_rank(t, in[0]);
         break;

@@ -172,6 +172,78 @@ static const form forms[] = {
     {X2 "init s i64 3 = 4,1,3\nnode Expand x,s -> y", "expand[shape=[4,2,3]]\n"},
     {X2 "init s i64 1 = 1\nnode Expand x,s -> y", ""},
     {X2 "init s i64 2 = 5,3\nnode Expand x,s -> y", "opaque\n"},
+    /* transposed convolution: all pads explicit */
+    {X4 "init w f32 3,2,3,3\nnode ConvTranspose x,w -> y strides=ints:2,2",
+     "conv_transpose[strides=[2,2], pads=[0,0,0,0], dilations=[1,1], group=1]\n"},
+    {X4 "init w f32 3,1,3,3\ninit b f32 3\nnode ConvTranspose x,w,b -> y group=i:3 "
+        "strides=ints:2,1 pads=ints:1,1,1,0 output_padding=ints:1,0",
+     "conv_transpose[strides=[2,1], pads=[1,1,0,0], dilations=[1,1], group=3]\n"
+     "reshape[shape=[3,1,1]]\nadd\n"},
+    {X4 "init w f32 3,2,3,3\nnode ConvTranspose x,w -> y strides=ints:2,2 "
+        "output_padding=ints:1,1",
+     "conv_transpose[strides=[2,2], pads=[0,0,-1,-1], dilations=[1,1], group=1]\n"},
+    {X4 "init w f32 3,2,3,3\nnode ConvTranspose x,w -> y strides=ints:2,2 "
+        "auto_pad=s:SAME_UPPER",
+     "conv_transpose[strides=[2,2], pads=[0,0,1,1], dilations=[1,1], group=1]\n"},
+    {X4 "init w f32 3,2,3,3\nnode ConvTranspose x,w -> y strides=ints:2,2 "
+        "output_shape=ints:14,16",
+     "conv_transpose[strides=[2,2], pads=[2,1,1,0], dilations=[1,1], group=1]\n"},
+    {X4 "init w f32 4,2,3,3\nnode ConvTranspose x,w -> y", "opaque\n"},
+    /* normalizations */
+    {"opset 17\n" X2 "init s f32 3\nnode LayerNormalization x,s -> y epsilon=f:0.5",
+     "layer_normalization[axis=1, epsilon=0.5]\n"},
+    {"opset 17\n" X2 "init s f32 2,3\nnode LayerNormalization x,s,s -> y axis=i:0 "
+     "epsilon=f:0.5",
+     "layer_normalization[axis=0, epsilon=0.5]\n"},
+    {"opset 17\n" X2 "init s f32 2,2,3\nnode LayerNormalization x,s -> y", "opaque\n"},
+    {"opset 17\n" X2 "output m f32 *\ninit s f32 3\n"
+     "node LayerNormalization x,s,_ -> y,m",
+     "opaque\n"},
+    {X4 "init s f32 3\nnode InstanceNormalization x,s,s -> y epsilon=f:0.5",
+     "instance_normalization[epsilon=0.5]\n"},
+    {"opset 21\n" X4 "init s f32 3\nnode GroupNormalization x,s,s -> y num_groups=i:3 "
+     "epsilon=f:0.5",
+     "group_normalization[num_groups=3, epsilon=0.5]\n"},
+    {"opset 18\ninput x f32 1,4,3,3\noutput y f32 *\ninit s f32 2\n"
+     "node GroupNormalization x,s,s -> y num_groups=i:2 epsilon=f:0.5",
+     "reshape[shape=[2,1]]\nexpand[shape=[2,2]]\nreshape[shape=[4]]\n"
+     "group_normalization[num_groups=2, epsilon=0.5]\n"},
+    /* copies */
+    {X2 "init r i64 2 = 2,1\nnode Tile x,r -> y",
+     "reshape[shape=[1,2,3]]\nexpand[shape=[2,2,3]]\nreshape[shape=[4,3]]\n"},
+    {"input x f32 1,3\noutput y f32 *\ninit r i64 2 = 5,1\nnode Tile x,r -> y",
+     "expand[shape=[5,3]]\n"},
+    {X2 "init r i64 2 = 1,1\nnode Tile x,r -> y", ""},
+    {"input x f32 1,8,2,3\noutput y f32 *\nnode DepthToSpace x -> y blocksize=i:2",
+     "reshape[shape=[1,2,2,2,2,3]]\ntranspose[perm=[0,3,4,1,5,2]]\n"
+     "reshape[shape=[1,2,4,6]]\n"},
+    {"input x f32 1,8,2,3\noutput y f32 *\n"
+     "node DepthToSpace x -> y blocksize=i:2 mode=s:CRD",
+     "reshape[shape=[1,2,2,2,2,3]]\ntranspose[perm=[0,1,4,2,5,3]]\n"
+     "reshape[shape=[1,2,4,6]]\n"},
+    {"input x f32 1,2,4,6\noutput y f32 *\nnode SpaceToDepth x -> y blocksize=i:2",
+     "reshape[shape=[1,2,2,2,3,2]]\ntranspose[perm=[0,3,5,1,2,4]]\n"
+     "reshape[shape=[1,8,2,3]]\n"},
+    {X4 "node SpaceToDepth x -> y blocksize=i:3", "opaque\n"},
+    /* sums of products */
+    {X2 "input z f32 3,5\nnode Einsum x,z -> y equation=s:ij,jk->ik", "matmul\n"},
+    {X2 "input z f32 3,5\nnode Einsum x,z -> y equation=s:ij,jk->ki",
+     "matmul\ntranspose[perm=[1,0]]\n"},
+    {"input x f32 2,7,3,4\ninput z f32 2,5,3,4\noutput y f32 *\n"
+     "node Einsum x,z -> y equation=s:bihd,bjhd->bhij",
+     "transpose[perm=[0,2,1,3]]\ntranspose[perm=[0,2,3,1]]\nmatmul\n"},
+    {X2 "node Einsum x -> y equation=s:ij->j", "reduce_sum[axes=[0], keepdims=0]\n"},
+    {X2 "node Einsum x -> y equation=s:ij->ji", "transpose[perm=[1,0]]\n"},
+    {X2 "input z f32 3,5\nnode Einsum x,z -> y equation=s:ij,jk", "opaque\n"},
+    {X2 "input z f32 3,5\nnode Einsum x,z -> y equation=s:ij,jk->i", "opaque\n"},
+    {"input x f32 3,3\noutput y f32 *\nnode Einsum x -> y equation=s:ii->i",
+     "opaque\n"},
+    /* others */
+    {X2 "input z f32 3\nnode Mean x,z -> y", "add\nscalar[value=2.0]\ndiv\n"},
+    {X4 "node GlobalMaxPool x -> y",
+     "max_pool[kernel_shape=[8,8], strides=[1,1], pads=[0,0,0,0], dilations=[1,1]]\n"},
+    {X2 "node Cast x -> a to=i:1\nnode Relu a -> y", "relu\n"},
+    {X2 "node Cast x -> y to=i:10", "opaque\n"},
     /* sizes by integer factors */
     {X4 "init s f32 4 = 1,1,2,3\nnode Resize x,_,s -> y",
      "resize[mode=0, scales=[2,3]]\n"},
@@ -233,9 +305,10 @@ static const form forms[] = {
      "opaque\nrelu\n"},
     {"opset 10\n" X4 "init s f32 4 = 1,1,1.5,2\nnode Resize x,s -> a\nnode Relu a -> y",
      "opaque\nrelu\n"},
-    {X4 "init w f32 3,2,3,3\nnode ConvTranspose x,w -> a strides=ints:2,2\n"
-        "init b f32 1,2,17,17\nnode Add a,b -> y",
-     "opaque\nadd\n"},
+    {"input x f64 1,3,8,8\noutput y f32 *\ninit w f64 3,2,3,3\n"
+     "node ConvTranspose x,w -> a strides=ints:2,2\nnode Cast a -> c to=i:1\n"
+     "init b f32 1,2,17,17\nnode Add c,b -> y",
+     "opaque\nopaque\nadd\n"},
     {"opset 12\n" X2 "node ReduceProd x -> a axes=ints:1 keepdims=i:0\ninit b f32 2\n"
      "node Add a,b -> y",
      "opaque\nadd\n"},
