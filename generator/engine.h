@@ -143,6 +143,16 @@ NOE_NODISCARD noe_status noe_merge_level(noe_universe *u, const noe_plan *p, int
                                          noe_partitions *records, noe_error *err);
 uint64_t noe_memo_hash(uint32_t move, uint32_t a, uint32_t b);
 
+void noe_memo_rebuild(noe_universe *u);
+
+/* checkpoint.c: a finished level in a file of the folder. Reading takes what is there,
+ * level 0 being nothing; a damaged file is left aside with a warning, one of another
+ * run is an error. */
+NOE_NODISCARD noe_status noe_checkpoint_write(noe_universe *u, const char *folder,
+                                              bool keep_all, int level, noe_error *err);
+NOE_NODISCARD noe_status noe_checkpoint_read(noe_universe *u, const char *folder,
+                                             bool keep_all, int *level, noe_error *err);
+
 /* cuts.c: where the result of an e-node may be cut, from where its operands may. */
 void noe_cuts_derive(const noe_universe *u, const noe_enode *e, int out_shape,
                      uint32_t *cuts);

@@ -121,14 +121,14 @@ static void fill_value(void *arg, int thread, uint32_t item)
 
 /* Elements of the values of a level; those of level N - 1, which are nearly all, are
  * made again when they are needed. */
-static void fill_values(builder *b, uint32_t first)
+static void fill_values(builder *b, uint32_t first, uint32_t end)
 {
     noe_universe *u = b->u;
-    for (uint32_t v = first; v < u->n_values; v++)
+    for (uint32_t v = first; v < end; v++)
         u->values[v].data =
             noe_arena_alloc(&u->arena, value_bytes(u, u->values[v].shape));
     filling f = {b, first};
-    noe_parallel_for(b->n_threads, u->n_values - first, fill_value, &f);
+    noe_parallel_for(b->n_threads, end - first, fill_value, &f);
 }
 
 #define MIN_RECORD_BYTES (4u << 20) /* of one thread, whatever the limit says */
@@ -178,7 +178,7 @@ static noe_status run_level(builder *b, int level)
     if (status != NOE_OK)
         return status;
     if (level < u->n_levels - 1)
-        fill_values(b, first);
+        fill_values(b, first, u->n_values);
     if (level < u->n_levels)
         noe_supports_extend(u, level, b->n_threads);
     u->stats[level].n_supports = u->n_supports;
@@ -237,6 +237,43 @@ static noe_status check_options(const noe_universe_options *o, noe_error *err)
     return NOE_OK;
 }
 
+/* Takes over the levels that an earlier run finished. */
+static noe_status resume(builder *b, int *level)
+{
+    noe_universe *u = b->u;
+    NOE_TRY(noe_checkpoint_read(u, b->options->checkpoints, b->options->keep_all, level,
+                                b->err));
+    if (*level == 0)
+        return NOE_OK;
+    noe_log(u->env, NOE_LOG_INFO, "%s: %d levels taken over from %s", u->space->name,
+            *level, b->options->checkpoints);
+    noe_memo_rebuild(u);
+    for (uint32_t first = (uint32_t)u->space->n_leaves, end; first < u->n_values;
+         first = end) {
+        for (end = first + 1;
+             end < u->n_values && u->values[end].level == u->values[first].level; end++)
+            ;
+        if (u->values[first].level < u->n_levels - 1)
+            fill_values(b, first, end);
+    }
+    return NOE_OK;
+}
+
+static noe_status run_levels(builder *b)
+{
+    int level = 0;
+    noe_status status = NOE_OK;
+    if (b->options->checkpoints)
+        status = resume(b, &level);
+    while (status == NOE_OK && ++level <= b->u->n_levels) {
+        status = run_level(b, level);
+        if (status == NOE_OK && b->options->checkpoints)
+            status = noe_checkpoint_write(b->u, b->options->checkpoints,
+                                          b->options->keep_all, level, b->err);
+    }
+    return status;
+}
+
 static noe_status build(builder *b)
 {
     noe_universe *u = b->u;
@@ -244,8 +281,8 @@ static noe_status build(builder *b)
     for (int i = 0; i < b->n_threads; i++)
         b->sketchers[i] = noe_sketcher_new(u);
     noe_status status = add_leaves(b);
-    for (int level = 1; level <= u->n_levels && status == NOE_OK; level++)
-        status = run_level(b, level);
+    if (status == NOE_OK)
+        status = run_levels(b);
     if (status == NOE_OK)
         list_siblings(u);
     for (int i = 0; i < b->n_threads; i++)

@@ -108,7 +108,8 @@ static noe_status run_space(run *r, const noe_space *space, noe_error *err)
     noe_universe_options options = {.n_levels = r->options->n_levels,
                                     .n_samples = n_samples,
                                     .max_bytes = r->options->max_bytes,
-                                    .folder = r->options->folder};
+                                    .folder = r->options->folder,
+                                    .checkpoints = r->options->checkpoints};
     noe_status status = noe_universe_build(space, &options, r->env, &u, err);
     if (status == NOE_OK)
         memcpy(stats->level, u->stats, sizeof stats->level);

@@ -16,7 +16,7 @@ typedef struct noe_generate_options {
     int n_samples;       /* 0: what each space asks for */
     bool only_enumerate; /* no pairs, no candidates: for measuring */
     uint64_t max_bytes;  /* see noe_universe_options */
-    const char *folder;
+    const char *folder, *checkpoints;
 } noe_generate_options;
 
 /* What became of one space. */

@@ -7,8 +7,10 @@
 
 #include "core/base/options.h"
 #include "core/base/pool.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static const char *db_path;
 static const char *ops = "default";
@@ -17,6 +19,7 @@ static int64_t seed = 1;
 static int64_t samples;
 static int64_t threads;
 static const char *max_memory;
+static const char *checkpoints;
 static int only_enumerate;
 static int list_ops;
 static int show_stats;
@@ -42,6 +45,10 @@ static const noe_option options[] = {
     {"max-memory", 0, NOE_OPTION_TEXT, &max_memory, 0, 0, "<bytes>",
      "of enumeration, as 800M or 4G; what is beyond is kept in files beside the "
      "database (default no limit)",
+     0},
+    {"checkpoint", 0, NOE_OPTION_TEXT, &checkpoints, 0, 0, "<folder>",
+     "keep finished levels there; a run that was killed goes on with them. Empty again "
+     "when the run is done",
      0},
     {"enumerate", 0, NOE_OPTION_FLAG, &only_enumerate, 0, 0, NULL,
      "stop after enumeration; with --stats, for measuring", 0},
@@ -156,6 +163,14 @@ static noe_status store(const noe_generated *g, const noe_generate_options *o,
     return status;
 }
 
+static noe_status make_checkpoint_folder(noe_error *err)
+{
+    if (checkpoints && mkdir(checkpoints, 0777) != 0 && errno != EEXIST)
+        return noe_fail(err, NOE_ERR_IO, "%s: cannot make the folder: %s", checkpoints,
+                        strerror(errno));
+    return NOE_OK;
+}
+
 static noe_status run(const noe_env *env, noe_error *err)
 {
     if (!dry_run && !db_path && !show_stats && !only_enumerate)
@@ -163,7 +178,9 @@ static noe_status run(const noe_env *env, noe_error *err)
     noe_generate_options o = {.ops = ops,
                               .n_levels = (int)level,
                               .n_samples = (int)samples,
-                              .only_enumerate = only_enumerate};
+                              .only_enumerate = only_enumerate,
+                              .checkpoints = checkpoints};
+    NOE_TRY(make_checkpoint_folder(err));
     NOE_TRY(parse_bytes(max_memory, &o.max_bytes, err));
     noe_generated g;
     noe_ruledb *db = NULL;
@@ -190,6 +207,8 @@ static noe_status run(const noe_env *env, noe_error *err)
         printf("%s", noe_buf_text(&b));
         noe_buf_clear(&b);
     }
+    for (int i = 0; i < g.n_spaces && checkpoints && status == NOE_OK; i++)
+        noe_checkpoint_remove(g.space[i].name, checkpoints);
     noe_generated_clear(&g);
     return status;
 }

@@ -321,7 +321,7 @@ static void add_memo(noe_universe *u, uint32_t enode)
     u->memo[i] = enode + 1;
 }
 
-static void rebuild_memo(noe_universe *u)
+void noe_memo_rebuild(noe_universe *u)
 {
     free(u->memo);
     u->n_memo = 1024;
@@ -363,7 +363,7 @@ static noe_status enter_groups(merger *m, const group *groups, uint64_t n_groups
     }
     for (uint64_t i = first_new; i < n_groups && has_values; i++)
         add_value(m, &groups[i], first + (uint32_t)(i - first_new));
-    rebuild_memo(u);
+    noe_memo_rebuild(u);
     u->stats[m->level].n_kept = n;
     return NOE_OK;
 }

@@ -169,6 +169,8 @@ typedef struct noe_universe_options {
      * in `folder` (NULL: the working directory); values and e-nodes stay in memory. */
     uint64_t max_bytes;
     const char *folder;
+    /* Existing folder for finished levels: what is there is taken over. NULL: none. */
+    const char *checkpoints;
 } noe_universe_options;
 
 /* Enumerates levels 0..n_levels on env->n_threads threads. env->seed chooses the
@@ -179,6 +181,8 @@ NOE_NODISCARD noe_status noe_universe_build(const noe_space *space,
                                             const noe_env *env, noe_universe **out,
                                             noe_error *err);
 void noe_universe_free(noe_universe *u);
+/* Removes what a build of a space with this name left in its folder for checkpoints. */
+void noe_checkpoint_remove(const char *space, const char *folder);
 
 /* The e-node move(a, b), or NOE_NO_OPERAND. */
 uint32_t noe_universe_find(const noe_universe *u, uint32_t move, uint32_t a,
