@@ -47,6 +47,19 @@ static void grow(noe_costs *c)
     free(old);
 }
 
+/* The heavy one, else the last. */
+static noe_op main_operator(const noe_costs *c, uint32_t kernel)
+{
+    const noe_kernels *k = &c->kernels;
+    noe_op op = NOE_OP_COUNT;
+    for (uint32_t m = k->first[kernel]; m < k->first[kernel + 1]; m++) {
+        op = k->g->nodes[k->members[m]].op;
+        if (noe_op_has(op, NOE_TRAIT_HEAVY))
+            break;
+    }
+    return op;
+}
+
 static noe_cost_entry *entry_of(noe_costs *c, uint32_t kernel)
 {
     uint64_t key = noe_kernel_key(&c->kernels, kernel) | 1;
@@ -55,7 +68,8 @@ static noe_cost_entry *entry_of(noe_costs *c, uint32_t kernel)
         return e;
     double guess =
         c->model->estimate ? c->model->estimate(c->model, &c->kernels, kernel) : 0;
-    *e = (noe_cost_entry){.key = key, .guess = guess, .seconds = -1};
+    *e = (noe_cost_entry){
+        .key = key, .guess = guess, .seconds = -1, .op = main_operator(c, kernel)};
     c->n++;
     return e;
 }
@@ -92,6 +106,10 @@ static noe_status measure_unknown(noe_costs *c, double limit, double *bound,
         c->n_measured++;
         *bound = 0;
         e->seconds = seconds;
+        if (seconds > 0 && isfinite(seconds) && e->guess > 0) {
+            c->calibration[e->op].sum += log(seconds / e->guess);
+            c->calibration[e->op].n++;
+        }
         for (uint32_t j = 0; j < c->kernels.n; j++)
             *bound += known_or_hoped(c->of_kernel[j]);
     }
@@ -117,17 +135,64 @@ static void compare_with_base(noe_costs *c, noe_cost *cost)
     cost->n_fewer = (int32_t)c->base_operators - (int32_t)cost->n_operators;
 }
 
-noe_status noe_costs_graph(noe_costs *c, const noe_graph *g, double limit,
-                           noe_cost *cost, noe_error *err)
+static void find_entries(noe_costs *c, const noe_graph *g)
 {
     noe_kernels_find(&c->kernels, g);
     reserve(c, c->kernels.n);
-    double bound = 0;
-    for (uint32_t i = 0; i < c->kernels.n; i++) {
+    for (uint32_t i = 0; i < c->kernels.n; i++)
         c->of_kernel[i] = entry_of(c, i);
-        bound += known_or_hoped(c->of_kernel[i]);
-    }
     c->n_asked++;
+}
+
+static double known_or_guessed(const noe_costs *c, const noe_cost_entry *e)
+{
+    if (e->seconds >= 0)
+        return e->seconds;
+    uint32_t n = c->calibration[e->op].n;
+    return n ? e->guess * exp(c->calibration[e->op].sum / n) : e->guess;
+}
+
+void noe_costs_guess(noe_costs *c, const noe_graph *g, noe_cost *cost)
+{
+    find_entries(c, g);
+    *cost = (noe_cost){.n_operators = noe_count_operators(g, c->kernels.live),
+                       .weight_bytes = noe_weight_bytes(g, c->kernels.live),
+                       .exact = true};
+    for (uint32_t i = 0; i < c->kernels.n; i++) {
+        cost->seconds += known_or_guessed(c, c->of_kernel[i]);
+        cost->exact &= c->of_kernel[i]->seconds >= 0;
+    }
+}
+
+static int by_seconds_down(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+noe_status noe_costs_dearest(noe_costs *c, const noe_graph *g, uint32_t n,
+                             double *seconds, noe_error *err)
+{
+    noe_cost cost;
+    *seconds = 0;
+    NOE_TRY(noe_costs_graph(c, g, INFINITY, &cost, err));
+    double *all = noe_malloc((c->kernels.n + 1) * sizeof *all);
+    for (uint32_t i = 0; i < c->kernels.n; i++)
+        all[i] = c->of_kernel[i]->seconds;
+    qsort(all, c->kernels.n, sizeof *all, by_seconds_down);
+    for (uint32_t i = 0; i < n && i < c->kernels.n; i++)
+        *seconds += all[i];
+    free(all);
+    return NOE_OK;
+}
+
+noe_status noe_costs_graph(noe_costs *c, const noe_graph *g, double limit,
+                           noe_cost *cost, noe_error *err)
+{
+    find_entries(c, g);
+    double bound = 0;
+    for (uint32_t i = 0; i < c->kernels.n; i++)
+        bound += known_or_hoped(c->of_kernel[i]);
     if (bound <= limit)
         NOE_TRY(measure_unknown(c, limit, &bound, err));
     *cost = (noe_cost){.seconds = bound,
@@ -235,14 +300,15 @@ noe_status noe_costs_confirm(noe_costs *c, const noe_graph *a, const noe_graph *
     return status;
 }
 
-bool noe_cost_improves(const noe_cost *cost)
+bool noe_cost_improves(const noe_cost *cost, double min_gain)
 {
     if (!cost->exact)
         return false;
     double least = cost->n_fewer > 0 ? NOE_COST_NOISE : NOE_COST_NEUTRAL;
-    if (cost->came < cost->went * (1 - least))
+    if (cost->came < cost->went * (1 - fmax(least, min_gain)))
         return true;
-    return cost->n_fewer > 0 && cost->came <= cost->went * (1 + NOE_COST_NOISE);
+    return cost->n_fewer > 0 && min_gain == 0 &&
+           cost->came <= cost->went * (1 + NOE_COST_NOISE);
 }
 
 bool noe_cost_might_improve(const noe_cost *cost)

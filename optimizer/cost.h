@@ -48,6 +48,7 @@ typedef struct noe_cost_entry {
     uint64_t key; /* 0: free slot */
     double guess;
     double seconds; /* negative: not measured yet */
+    noe_op op;      /* the one that matters for its time */
     int32_t n_base; /* times that the base has this kernel */
     int32_t n_here; /* the same for the graph at hand; 0 in between */
     bool confirmed;
@@ -64,6 +65,11 @@ typedef struct noe_costs {
     uint64_t *base; /* keys of the base's kernels, each once */
     uint32_t n_base, cap_base, base_operators;
     uint64_t n_measured, n_asked;
+    /* Of the kernels of each operator: logarithms of measured over estimated time. */
+    struct {
+        double sum;
+        uint32_t n;
+    } calibration[NOE_OP_COUNT];
 } noe_costs;
 
 typedef struct noe_cost {
@@ -85,6 +91,13 @@ NOE_NODISCARD noe_status noe_costs_accept(noe_costs *c, const noe_graph *g,
  */
 NOE_NODISCARD noe_status noe_costs_graph(noe_costs *c, const noe_graph *g, double limit,
                                          noe_cost *cost, noe_error *err);
+/* The same without measuring: what is unknown counts with its estimate, corrected by
+ * how much estimates of its operator were off so far; exact says if nothing was
+ * unknown. */
+void noe_costs_guess(noe_costs *c, const noe_graph *g, noe_cost *cost);
+/* The dearest n kernels of g, all known, together: seconds. */
+NOE_NODISCARD noe_status noe_costs_dearest(noe_costs *c, const noe_graph *g, uint32_t n,
+                                           double *seconds, noe_error *err);
 /* Makes g, all of whose kernels get measured, the base that later costs compare with.
  */
 NOE_NODISCARD noe_status noe_costs_set_base(noe_costs *c, const noe_graph *g,
@@ -94,8 +107,9 @@ NOE_NODISCARD noe_status noe_costs_set_base(noe_costs *c, const noe_graph *g,
 NOE_NODISCARD noe_status noe_costs_confirm(noe_costs *c, const noe_graph *a,
                                            const noe_graph *b, bool *changed,
                                            noe_error *err);
-/* Is what came better than what went, by more than noise can be? */
-bool noe_cost_improves(const noe_cost *cost);
+/* Is what came better than what went, by more than noise can be, and by a share of at
+ * least min_gain? */
+bool noe_cost_improves(const noe_cost *cost, double min_gain);
 /* Fewer operators at a price that a busy moment can make: worth a second opinion. */
 bool noe_cost_might_improve(const noe_cost *cost);
 /* Is a better than b? Seconds within a billionth are equal. */

@@ -50,6 +50,8 @@ static noe_status open_measuring(noe_device *d, const noe_device_options *o,
     noe_backend_costs_init(&d->measured, d->timing, o->db, env, o->cold_weights);
     d->measured.frozen = d->measured.model.is_closed = o->frozen;
     d->model = &d->measured.model;
+    d->referee = (noe_referee){
+        .env = env, .backend = d->timing, .db = o->db, .frozen = o->frozen};
     snprintf(d->description, sizeof d->description, "%s%s", d->timing->description,
              o->frozen ? ", recorded" : "");
     return NOE_OK;

@@ -13,6 +13,7 @@
 
 #include "optimizer/cost_backend.h"
 #include "optimizer/cost_table.h"
+#include "optimizer/window.h"
 
 typedef struct noe_device {
     noe_backend *timing;   /* NULL: nothing is measured */
@@ -21,7 +22,8 @@ typedef struct noe_device {
     noe_backend_costs measured;
     noe_table_costs table;
     noe_cost_model roofline;
-    bool is_ort; /* timing is ONNX Runtime */
+    noe_referee referee; /* backend NULL: nobody decides */
+    bool is_ort;         /* timing is ONNX Runtime */
     char description[200];
 } noe_device;
 

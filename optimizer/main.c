@@ -169,20 +169,21 @@ static noe_status search_and_check(job *j, noe_error *err)
     const noe_graph *g = noe_onnx_graph(j->model);
     uint64_t growth =
         cmd->fold_limit >= 0 ? (uint64_t)cmd->fold_limit : noe_default_growth(g);
-    j->options =
-        (noe_optimize_options){.search = {.alpha = cmd->alpha,
-                                          .budget = cmd->budget,
-                                          .time_limit = cmd->time_limit,
-                                          .max_growth = growth},
-                               .check = {(int)cmd->check, cmd->rtol, cmd->atol},
-                               .seed = j->env.seed,
-                               .time_whole = !cmd->no_timing && j->device.timing,
-                               .trial = j->device.is_ort ? time_files : NULL,
-                               .trial_ctx = j,
-                               .origin_op = origin_op,
-                               .origin_ctx = j->model,
-                               .reread = reread,
-                               .reread_ctx = j};
+    j->options = (noe_optimize_options){
+        .search = {.alpha = cmd->alpha,
+                   .budget = cmd->budget,
+                   .time_limit = cmd->time_limit,
+                   .max_growth = growth,
+                   .referee = cmd->no_timing ? NULL : &j->device.referee},
+        .check = {(int)cmd->check, cmd->rtol, cmd->atol},
+        .seed = j->env.seed,
+        .time_whole = !cmd->no_timing && j->device.timing,
+        .trial = j->device.is_ort ? time_files : NULL,
+        .trial_ctx = j,
+        .origin_op = origin_op,
+        .origin_ctx = j->model,
+        .reread = reread,
+        .reread_ctx = j};
     noe_status status = noe_optimize(&j->env, g, &j->rules, &j->costs,
                                      j->device.checking, &j->options, &j->result, err);
     if (status == NOE_ERR_MISMATCH)

@@ -122,6 +122,7 @@ static noe_status time_whole(const noe_graph *g, const noe_graph *folded,
                              noe_optimize_result *r, noe_error *err)
 {
     double start = noe_wall_seconds();
+    r->trial.expected = r->before.seconds;
     noe_status status =
         options->trial ? options->trial(options->trial_ctx, g, folded, &r->trial, err)
                        : time_cut(g, folded, backend, &r->trial, err);

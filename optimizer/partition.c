@@ -9,6 +9,9 @@
  * a network (a slice towards its input) moves a segment a pass. */
 #define MAX_PASSES 24
 
+/* A gain by price that stands without timing the part. */
+#define SURE_GAIN 0.15
+
 /* What a kind of segment becomes. */
 typedef struct kind {
     uint64_t key;
@@ -27,7 +30,7 @@ typedef struct parts {
     noe_seams seams;
     kind *kinds;
     uint32_t n_kinds, cap_kinds;
-    int cap_path;
+    int cap_path, cap_parts;
     double deadline;
     uint64_t growth_left;
 } parts;
@@ -48,9 +51,62 @@ static void add_up(noe_search_result *sum, const noe_search_result *r)
     sum->n_expanded += r->n_expanded;
     sum->n_sweeps += r->n_sweeps;
     sum->n_candidates += r->n_candidates;
+    sum->n_rejected += r->n_rejected;
     sum->interrupted |= r->interrupted;
     sum->out_of_time |= r->out_of_time;
     sum->out_of_budget |= r->out_of_budget;
+}
+
+/* Is what was found for g really better? Big gains by price need no proof. */
+static noe_status confirm(noe_referee *referee, const noe_graph *g,
+                          const noe_search_result *found, bool *yes, noe_error *err)
+{
+    noe_pair_measure m;
+    bool known;
+    *yes = true;
+    if (!referee || found->n_path == 0 ||
+        found->after.seconds < found->before.seconds * (1 - SURE_GAIN))
+        return NOE_OK;
+    NOE_TRY(noe_referee_compare(referee, g, found->graph, &known, &m, err));
+    bool is_smaller = found->after.n_operators < found->before.n_operators;
+    if (known)
+        *yes = m.ratio_lo > 1 ||
+               (is_smaller && m.ratio >= 1 && m.ratio_lo > 1 - NOE_COST_NOISE);
+    return NOE_OK;
+}
+
+static void forget_steps(noe_search_result *found)
+{
+    found->n_path = found->n_parts = 0;
+    found->after = found->before;
+}
+
+/* Searches g; where what is found is not faster when timed, searches again for large
+ * gains alone, and takes those only if they are. */
+static noe_status search_confirmed(const noe_env *env, const noe_graph *g,
+                                   const noe_rule_set *rules, noe_costs *costs,
+                                   const noe_search_options *options,
+                                   noe_search_result *found, noe_error *err)
+{
+    bool yes;
+    noe_search_options strict = *options;
+    strict.min_gain = SURE_GAIN;
+    NOE_TRY(noe_search(env, g, rules, costs, options, found, err));
+    NOE_TRY(confirm(options->referee, g, found, &yes, err));
+    if (yes)
+        return NOE_OK;
+    noe_search_result first = *found;
+    noe_status status = noe_search(env, g, rules, costs, &strict, found, err);
+    add_up(found, &first);
+    found->n_rejected = first.n_rejected + 1;
+    noe_search_result_clear(&first);
+    if (status == NOE_OK)
+        status = confirm(options->referee, g, found, &yes, err);
+    if (status == NOE_OK && !yes) {
+        found->n_rejected++;
+        forget_steps(found);
+    }
+    return status;
 }
 
 static noe_status search_kind(parts *p, kind *k)
@@ -59,8 +115,13 @@ static noe_status search_kind(parts *p, kind *k)
     if (p->deadline > 0)
         options.time_limit = fmax(1e-3, p->deadline - noe_wall_seconds());
     options.max_growth = p->growth_left / (k->n_copies ? k->n_copies : 1);
-    noe_status status = noe_search(p->env, k->sample.graph, p->rules, p->costs,
-                                   &options, &k->found, p->err);
+    noe_status status = search_confirmed(p->env, k->sample.graph, p->rules, p->costs,
+                                         &options, &k->found, p->err);
+    if (status == NOE_ERR_CANCELLED) { /* no verdict: the part stays as it is */
+        p->result->interrupted = true;
+        forget_steps(&k->found);
+        status = NOE_OK;
+    }
     add_up(p->result, &k->found);
     return status;
 }
@@ -207,24 +268,32 @@ static noe_status put_together(parts *p, const noe_segments *s, const noe_extrac
     return NOE_OK;
 }
 
-/* Rules of this pass, once for each copy. */
-static bool note_path(parts *p, const noe_segments *s, const noe_extract *x)
+/* The steps of this pass, of each kind once. */
+static bool note_path(parts *p, int pass)
 {
     noe_search_result *r = p->result;
-    bool any = false;
-    for (uint32_t i = 0; i < s->n; i++) {
-        const kind *k = find_kind(p, x[i].key);
-        for (int j = 0; j < k->found.n_path; j++) {
+    int n_before = r->n_parts;
+    for (uint32_t i = 0; i < p->n_kinds; i++) {
+        const kind *k = &p->kinds[i];
+        if (k->n_copies == 0 || k->found.n_path == 0)
+            continue;
+        noe_search_part part = {pass,
+                                k->key,
+                                k->n_copies,
+                                r->n_path,
+                                k->found.n_path,
+                                k->found.before.seconds,
+                                k->found.after.seconds};
+        NOE_PUSH(r->parts, r->n_parts, p->cap_parts, part);
+        for (int j = 0; j < k->found.n_path; j++)
             NOE_PUSH(r->path, r->n_path, p->cap_path, k->found.path[j]);
-            any = true;
-        }
     }
-    return any;
+    return r->n_parts > n_before;
 }
 
 /* ---- passes ---- */
 
-static noe_status one_pass(parts *p, noe_graph **g, bool *changed)
+static noe_status one_pass(parts *p, int pass, noe_graph **g, bool *changed)
 {
     noe_segments s;
     noe_segments_find(&s, *g, &p->seams);
@@ -233,7 +302,7 @@ static noe_status one_pass(parts *p, noe_graph **g, bool *changed)
     for (uint32_t i = 0; i < p->n_kinds; i++)
         p->kinds[i].n_copies = 0;
     noe_status status = search_kinds(p, &s, x);
-    *changed = status == NOE_OK && note_path(p, &s, x);
+    *changed = status == NOE_OK && note_path(p, pass);
     if (*changed)
         status = put_together(p, &s, x, &next);
     for (uint32_t i = 0; i < s.n; i++)
@@ -267,7 +336,7 @@ static noe_status run_passes(parts *p, const noe_graph *g)
         changed_before = changed;
         if (i % 2 == 0)
             p->seams.n = 0; /* each second pass avoids the seams of the one before */
-        NOE_TRY(one_pass(p, &r->graph, &changed));
+        NOE_TRY(one_pass(p, i, &r->graph, &changed));
     }
     NOE_TRY(noe_costs_graph(p->costs, g, INFINITY, &r->before, p->err));
     return noe_costs_graph(p->costs, r->graph, INFINITY, &r->after, p->err);
@@ -277,8 +346,31 @@ static void count_rules(noe_search_result *r, int n_rules)
 {
     free(r->applied);
     r->applied = noe_calloc((size_t)n_rules + 1, sizeof *r->applied);
-    for (int i = 0; i < r->n_path; i++)
-        r->applied[r->path[i]]++;
+    for (int i = 0; i < r->n_parts; i++) {
+        const noe_search_part *part = &r->parts[i];
+        for (int j = part->first; j < part->first + part->n; j++)
+            r->applied[r->path[j].site.rule] += (int)part->n_copies;
+    }
+}
+
+/* A graph of one segment. */
+static noe_status search_whole(const noe_env *env, const noe_graph *g,
+                               const noe_rule_set *rules, noe_costs *costs,
+                               const noe_search_options *options,
+                               noe_search_result *result, noe_error *err)
+{
+    noe_status status = search_confirmed(env, g, rules, costs, options, result, err);
+    if (status == NOE_ERR_CANCELLED) {
+        result->interrupted = true;
+        forget_steps(result);
+        status = NOE_OK;
+    }
+    if (status != NOE_OK || result->n_path > 0)
+        return status;
+    noe_graph_free(result->graph); /* it may be a form that was rejected */
+    result->graph = NULL;
+    count_rules(result, rules->n);
+    return copy_live(g, &result->graph, err);
 }
 
 noe_status noe_search_parts(const noe_env *env, const noe_graph *g,
@@ -293,7 +385,7 @@ noe_status noe_search_parts(const noe_env *env, const noe_graph *g,
     noe_segments_clear(&whole);
     free(none.hashes);
     if (n <= 1)
-        return noe_search(env, g, rules, costs, options, result, err);
+        return search_whole(env, g, rules, costs, options, result, err);
     *result = (noe_search_result){0};
     parts p = {.env = env,
                .rules = rules,
@@ -309,7 +401,7 @@ noe_status noe_search_parts(const noe_env *env, const noe_graph *g,
     if (status == NOE_OK && result->after.seconds > result->before.seconds) {
         noe_graph_free(result->graph);
         result->after = result->before;
-        result->n_path = 0;
+        result->n_path = result->n_parts = 0;
         status = copy_live(g, &result->graph, err);
     }
     if (status == NOE_OK)

@@ -129,7 +129,10 @@ void noe_report_rules(noe_buf *b, const noe_rule_set *rules,
     for (int i = 0; i < rules->n; i++)
         order[i] = i;
     qsort_r(order, (size_t)rules->n, sizeof *order, by_count, r->search.applied);
-    noe_buf_printf(b, "rules applied (%d times in all):\n", r->search.n_path);
+    int n_applied = 0;
+    for (int i = 0; i < rules->n; i++)
+        n_applied += r->search.applied[i];
+    noe_buf_printf(b, "rules applied (%d times in all):\n", n_applied);
     for (int i = 0; i < rules->n && r->search.applied[order[i]] > 0; i++) {
         const noe_usable_rule *u = rules->rules[order[i]];
         noe_buf_printf(b, "  %4dx  %.10s%s  %s\n", r->search.applied[order[i]], u->id,

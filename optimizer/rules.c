@@ -40,8 +40,29 @@ static bool equal_up_to_order(const noe_rule *r, uint16_t a, uint16_t b)
            equal_up_to_order(r, x->inputs[1], y->inputs[0]);
 }
 
+/* Does the right side compute the left side, and more from it? Then it takes longer
+ * wherever it stands (relu(?a) => relu(relu(?a))), and leads nowhere else. */
+static bool only_adds(const noe_rule *r)
+{
+    uint64_t below = UINT64_C(1) << r->rhs[0];
+    if (r->n_roots != 1)
+        return false;
+    for (int i = r->n_nodes; i-- > 0;) {
+        const noe_pattern_node *n = &r->nodes[i];
+        if (!(below >> i & 1) || n->is_var)
+            continue;
+        if (i != r->rhs[0] && equal_up_to_order(r, (uint16_t)i, r->lhs[0]))
+            return true;
+        for (int k = 0; k < n->n_inputs; k++)
+            below |= UINT64_C(1) << n->inputs[k];
+    }
+    return false;
+}
+
 static bool does_something(const noe_rule *r)
 {
+    if (only_adds(r))
+        return false;
     for (int i = 0; i < r->n_roots; i++) {
         if (!equal_up_to_order(r, r->lhs[i], r->rhs[i]))
             return true;

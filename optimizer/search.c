@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/search.h"
 #include "optimizer/rewrite.h"
-#include "optimizer/search_state.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -18,6 +17,11 @@
 #define MAX_OPERATOR_FACTOR 2
 #define MAX_OPERATOR_EXTRA  16
 
+/* A way to a better graph may cost as much more, on the way, as this many of the
+ * dearest kernels: what a share of the whole allows is too little in a small graph and
+ * too much in a large one. */
+#define DEAREST 2
+
 typedef struct search {
     const noe_env *env;
     const noe_rule_set *rules;
@@ -26,9 +30,11 @@ typedef struct search {
     noe_search_result *result;
     noe_frontier frontier;
     double deadline;
+    double slack; /* seconds that a state may cost more than alpha times the best */
     uint32_t max_operators;
     uint64_t max_weight_bytes;
     uint32_t best; /* state */
+    bool polishes; /* at the end: fewer operators at the same cost are a gain */
     noe_error *err;
     noe_status status; /* of what happens inside match callbacks */
 } search;
@@ -213,10 +219,25 @@ static noe_status cost_of(search *s, const noe_graph *g, double limit, noe_cost 
     return NOE_OK;
 }
 
+/* On the way weights may be in two forms at once. */
+static bool is_passable(const search *s, const noe_cost *cost)
+{
+    return cost->n_operators <= s->max_operators &&
+           cost->weight_bytes / 2 <= s->max_weight_bytes;
+}
+
 static bool is_allowed(const search *s, const noe_cost *cost)
 {
     return cost->n_operators <= s->max_operators &&
            cost->weight_bytes <= s->max_weight_bytes;
+}
+
+/* At first only clear gains count: what merely saves an operator may stand in the way
+ * of a larger gain that lies a step uphill. */
+static double least_gain(const search *s)
+{
+    return s->polishes ? s->options->min_gain
+                       : fmax(s->options->min_gain, NOE_COST_NOISE);
 }
 
 /* Does g, whose cost is known, improve on the base, by a second opinion? base is
@@ -225,8 +246,8 @@ static noe_status improves(search *s, const noe_graph *base, const noe_graph *g,
                            noe_cost *cost, bool *yes)
 {
     bool changed;
-    *yes = noe_cost_improves(cost);
-    if (!*yes && !noe_cost_might_improve(cost))
+    *yes = noe_cost_improves(cost, least_gain(s));
+    if (!*yes && !(s->polishes && noe_cost_might_improve(cost)))
         return NOE_OK;
     noe_status status = noe_costs_confirm(s->costs, base, g, &changed, s->err);
     if (status == NOE_ERR_CANCELLED) {
@@ -237,7 +258,7 @@ static noe_status improves(search *s, const noe_graph *base, const noe_graph *g,
     if (status != NOE_OK || !changed)
         return status;
     NOE_TRY(cost_of(s, g, INFINITY, cost));
-    *yes = noe_cost_improves(cost);
+    *yes = noe_cost_improves(cost, least_gain(s));
     return NOE_OK;
 }
 
@@ -326,8 +347,8 @@ typedef struct choice {
     noe_graph *graph;
     uint8_t *fresh;
     noe_cost cost;
-    int *rules;
-    int n_rules, cap_rules;
+    noe_step *steps;
+    int n_steps, cap_steps;
 } choice;
 
 /* Applies the first max_n gains that do not overlap. */
@@ -337,15 +358,18 @@ static noe_status apply_together(sweep *w, uint32_t max_n, choice *c)
     uint8_t *taken = noe_calloc(w->g->n_nodes + 1, 1);
     noe_match *match = noe_malloc(sizeof *match);
     *c = (choice){0};
-    for (uint32_t i = 0; i < w->n_gains && (uint32_t)c->n_rules < max_n; i++) {
+    for (uint32_t i = 0; i < w->n_gains && (uint32_t)c->n_steps < max_n; i++) {
         const noe_site *site = &w->gains[i].site;
         bool changes;
         find_match(s, w->g, site, match);
         if (!claim(w, site, match, taken))
             continue;
         if (noe_rewriter_add(&w->rewriter, &s->rules->rules[site->rule]->rule, match,
-                             &changes, NULL) == NOE_OK)
-            NOE_PUSH(c->rules, c->n_rules, c->cap_rules, site->rule);
+                             &changes, NULL) == NOE_OK) {
+            noe_step step = {*site, c->n_steps > 0, 0,
+                             w->g->nodes[match->root[0].node].name};
+            NOE_PUSH(c->steps, c->n_steps, c->cap_steps, step);
+        }
     }
     free(taken);
     free(match);
@@ -360,7 +384,7 @@ static void drop_choice(choice *c)
 {
     noe_graph_free(c->graph);
     free(c->fresh);
-    free(c->rules);
+    free(c->steps);
     *c = (choice){0};
 }
 
@@ -401,11 +425,13 @@ static void adopt(noe_state *state, choice *c)
     noe_graph_free(state->graph);
     state->graph = c->graph;
     state->cost = c->cost;
-    state->swept = noe_realloc(state->swept,
-                               (size_t)(state->n_swept + c->n_rules) * sizeof(int) + 1);
-    memcpy(state->swept + state->n_swept, c->rules, (size_t)c->n_rules * sizeof(int));
-    state->n_swept += c->n_rules;
-    free(c->rules);
+    state->swept = noe_realloc(
+        state->swept, (size_t)(state->n_swept + c->n_steps) * sizeof *c->steps + 1);
+    for (int i = 0; i < c->n_steps; i++) {
+        c->steps[i].seconds = c->cost.seconds;
+        state->swept[state->n_swept++] = c->steps[i];
+    }
+    free(c->steps);
 }
 
 /* Sweeps a state until nothing improves, in place. The state differs from one that was
@@ -424,7 +450,7 @@ static noe_status sweep_state(search *s, uint32_t index)
         if (sweep_once(s, state, fresh, &c) != NOE_OK || !c.graph)
             break;
         /* Not seen before: steps within the noise must not lead in a circle. */
-        if (!noe_cost_improves(&c.cost) ||
+        if (!noe_cost_improves(&c.cost, least_gain(s)) ||
             !noe_frontier_see(&s->frontier, noe_graph_hash(c.graph))) {
             drop_choice(&c);
             break;
@@ -441,7 +467,7 @@ static noe_status sweep_state(search *s, uint32_t index)
 
 static double limit_of(const search *s)
 {
-    return s->frontier.states[s->best].cost.seconds * s->options->alpha;
+    return s->frontier.states[s->best].cost.seconds * s->options->alpha + s->slack;
 }
 
 typedef struct expansion {
@@ -450,6 +476,15 @@ typedef struct expansion {
     noe_rewriter rewriter;
 } expansion;
 
+static uint32_t start_of(const expansion *e)
+{
+    const noe_state *parent = &e->s->frontier.states[e->parent];
+    if (e->parent == e->s->best)
+        return NOE_STATE_NONE;
+    return parent->start == NOE_STATE_NONE ? e->parent : parent->start;
+}
+
+/* Children are ranked by what is known and guessed; measured is what gets expanded. */
 static bool judge_child(void *ctx, const noe_site *site, const noe_match *match)
 {
     expansion *e = ctx;
@@ -461,10 +496,9 @@ static bool judge_child(void *ctx, const noe_site *site, const noe_match *match)
     if (s->status != NOE_OK || !out)
         return s->status == NOE_OK;
     if (noe_frontier_see(&s->frontier, noe_graph_hash(out))) {
-        noe_state child = {.parent = e->parent, .site = *site};
-        s->status = cost_of(s, out, limit_of(s), &child.cost);
-        if (s->status == NOE_OK && child.cost.exact && is_allowed(s, &child.cost) &&
-            child.cost.seconds < limit_of(s))
+        noe_state child = {.parent = e->parent, .site = *site, .start = start_of(e)};
+        noe_costs_guess(s->costs, out, &child.cost);
+        if (is_passable(s, &child.cost) && child.cost.seconds < limit_of(s))
             noe_frontier_push(&s->frontier, noe_frontier_add(&s->frontier, &child));
     }
     noe_graph_free(out);
@@ -485,6 +519,7 @@ static noe_status make_graph(search *s, uint32_t index)
     }
     noe_rewriter_init(&r, parent->graph);
     find_match(s, parent->graph, &state->site, match);
+    state->name = parent->graph->nodes[match->root[0].node].name;
     noe_status status = noe_rewriter_add(&r, &s->rules->rules[state->site.rule]->rule,
                                          match, &changes, s->err);
     if (status == NOE_OK)
@@ -517,6 +552,8 @@ static noe_status beats_best(search *s, uint32_t index, bool *beats)
     if (index == s->best)
         return NOE_OK;
     NOE_TRY(cost_of(s, state->graph, INFINITY, &state->cost));
+    if (!is_allowed(s, &state->cost))
+        return NOE_OK;
     return improves(s, s->frontier.states[s->best].graph, state->graph, &state->cost,
                     beats);
 }
@@ -529,16 +566,39 @@ static noe_status crown(search *s, uint32_t index)
     return noe_costs_set_base(s->costs, s->frontier.states[index].graph, s->err);
 }
 
+/* The next state to expand, measured; NOE_STATE_NONE when there is none. One in two is
+ * the cheapest, the others go round the first steps from the best graph. */
+static noe_status next_state(search *s, uint32_t *index)
+{
+    for (;;) {
+        bool fair = s->result->n_expanded % 2 == 1;
+        *index = fair ? noe_frontier_take_fair(&s->frontier)
+                      : noe_frontier_pop(&s->frontier);
+        if (*index == NOE_STATE_NONE || *index == s->best || must_stop(s))
+            return NOE_OK;
+        NOE_TRY(make_graph(s, *index));
+        noe_state *state = &s->frontier.states[*index];
+        noe_cost cost = state->cost;
+        if (!cost.exact)
+            NOE_TRY(cost_of(s, state->graph, limit_of(s), &cost));
+        state->cost = cost;
+        if (!cost.exact || cost.seconds >= limit_of(s))
+            continue; /* not worth it after all */
+        if (fair || cost.seconds <= noe_frontier_least(&s->frontier))
+            return NOE_OK;
+        noe_frontier_push(&s->frontier, *index);
+    }
+}
+
 static noe_status best_first(search *s)
 {
     bool beats;
     noe_frontier_push(&s->frontier, s->best);
     while (!must_stop(s)) {
-        uint32_t index = noe_frontier_pop(&s->frontier);
-        if (index == NOE_STATE_NONE ||
-            (index != s->best && s->frontier.states[index].cost.seconds >= limit_of(s)))
+        uint32_t index;
+        NOE_TRY(next_state(s, &index));
+        if (index == NOE_STATE_NONE || must_stop(s))
             return NOE_OK;
-        NOE_TRY(make_graph(s, index));
         NOE_TRY(beats_best(s, index, &beats));
         if (beats)
             NOE_TRY(crown(s, index));
@@ -549,6 +609,8 @@ static noe_status best_first(search *s)
         noe_progress(s->env, "search: %.3f ms, %lld of %lld graphs expanded",
                      s->frontier.states[s->best].cost.seconds * 1e3,
                      (long long)s->result->n_expanded, (long long)s->options->budget);
+        uint32_t start = s->frontier.states[index].start;
+        s->frontier.states[start == NOE_STATE_NONE ? index : start].n_spent++;
         NOE_TRY(expand(s, index));
     }
     return NOE_OK;
@@ -582,7 +644,8 @@ static noe_status copy_live(const noe_graph *g, noe_graph **out, noe_error *err)
 
 static noe_status start(search *s, const noe_graph *g)
 {
-    noe_state first = {.parent = NOE_STATE_NONE, .site = {-1, 0, 0}};
+    noe_state first = {
+        .parent = NOE_STATE_NONE, .start = NOE_STATE_NONE, .site = {-1, 0, 0}};
     NOE_TRY(copy_live(g, &first.graph, s->err));
     s->best = noe_frontier_add(&s->frontier, &first);
     noe_cost *cost = &s->frontier.states[s->best].cost;
@@ -590,6 +653,10 @@ static noe_status start(search *s, const noe_graph *g)
     cost = &s->frontier.states[s->best].cost;
     NOE_TRY(noe_costs_graph(s->costs, first.graph, INFINITY, cost, s->err));
     s->result->before = *cost;
+    cost = &s->frontier.states[s->best].cost;
+    NOE_TRY(noe_costs_dearest(s->costs, first.graph, DEAREST, &s->slack, s->err));
+    if (s->options->alpha == 1)
+        s->slack = 0;
     s->max_operators = cost->n_operators * MAX_OPERATOR_FACTOR + MAX_OPERATOR_EXTRA;
     s->max_weight_bytes = cost->weight_bytes + s->options->max_growth;
     if (s->max_weight_bytes < cost->weight_bytes)
@@ -601,8 +668,10 @@ static noe_status start(search *s, const noe_graph *g)
 /* The input itself is the result. */
 static noe_status give_up(search *s, const noe_graph *g)
 {
-    noe_state input = {
-        .cost = s->result->before, .parent = NOE_STATE_NONE, .site = {-1, 0, 0}};
+    noe_state input = {.cost = s->result->before,
+                       .parent = NOE_STATE_NONE,
+                       .start = NOE_STATE_NONE,
+                       .site = {-1, 0, 0}};
     NOE_TRY(copy_live(g, &input.graph, s->err));
     s->best = noe_frontier_add(&s->frontier, &input);
     return NOE_OK;
@@ -616,17 +685,24 @@ static void trace_path(const search *s, uint32_t index, noe_search_result *r)
         const noe_state *state = &s->frontier.states[index];
         for (int i = state->n_swept; i-- > 0;)
             NOE_PUSH(r->path, r->n_path, cap, state->swept[i]);
+        noe_step step = {state->site, false, state->cost.seconds, state->name};
         if (state->site.rule >= 0)
-            NOE_PUSH(r->path, r->n_path, cap, state->site.rule);
+            NOE_PUSH(r->path, r->n_path, cap, step);
     }
     for (int i = 0; i < r->n_path / 2; i++) {
-        int t = r->path[i];
+        noe_step t = r->path[i];
         r->path[i] = r->path[r->n_path - 1 - i];
         r->path[r->n_path - 1 - i] = t;
     }
     r->applied = noe_calloc((size_t)s->rules->n + 1, sizeof *r->applied);
     for (int i = 0; i < r->n_path; i++)
-        r->applied[r->path[i]]++;
+        r->applied[r->path[i].site.rule]++;
+    r->parts = noe_calloc(1, sizeof *r->parts);
+    r->n_parts = r->n_path > 0;
+    r->parts[0] = (noe_search_part){.n_copies = 1,
+                                    .n = r->n_path,
+                                    .before = r->before.seconds,
+                                    .after = r->after.seconds};
 }
 
 static noe_status run(search *s, const noe_graph *g)
@@ -636,6 +712,8 @@ static noe_status run(search *s, const noe_graph *g)
     if (s->options->budget > 0)
         NOE_TRY(best_first(s));
     NOE_TRY(look_at_top(s));
+    s->polishes = true;
+    NOE_TRY(crown(s, s->best));
     /* Second opinions have changed prices on the way. */
     noe_state *best = &s->frontier.states[s->best];
     NOE_TRY(cost_of(s, g, INFINITY, &s->result->before));
@@ -678,5 +756,6 @@ void noe_search_result_clear(noe_search_result *r)
     noe_graph_free(r->graph);
     free(r->applied);
     free(r->path);
+    free(r->parts);
     *r = (noe_search_result){0};
 }

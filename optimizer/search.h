@@ -26,12 +26,18 @@
 
 #include "optimizer/cost.h"
 #include "optimizer/rules.h"
+#include "optimizer/search_state.h"
+#include "optimizer/window.h"
 
 typedef struct noe_search_options {
-    double alpha;        /* >= 1 */
-    int64_t budget;      /* graphs expanded by best-first search */
-    double time_limit;   /* seconds, 0: none */
-    uint64_t max_growth; /* bytes that the weights may grow by */
+    double alpha;         /* >= 1 */
+    int64_t budget;       /* graphs expanded by best-first search */
+    double time_limit;    /* seconds, 0: none */
+    uint64_t max_growth;  /* bytes that the weights may grow by */
+    double min_gain;      /* share of what a rewrite replaces that it has to gain, at
+                             least; 0: what cost.h says */
+    noe_referee *referee; /* decides between a part and what was found for it where
+                             prices do not; NULL: prices do */
 } noe_search_options;
 
 #define NOE_SEARCH_DEFAULTS                                                      \
@@ -39,13 +45,26 @@ typedef struct noe_search_options {
         .alpha = 1.05, .budget = 1000, .time_limit = 0, .max_growth = UINT64_MAX \
     }
 
+/* The steps that made one kind of segment better (partition.h); a graph that is
+ * searched as a whole is one part. */
+typedef struct noe_search_part {
+    int pass;
+    uint64_t key;         /* of the kind, 0: the whole */
+    uint32_t n_copies;    /* that became better */
+    int first, n;         /* its steps in `path` */
+    double before, after; /* seconds of one copy */
+} noe_search_part;
+
 typedef struct noe_search_result {
     noe_graph *graph; /* the caller's; of the input's pool */
     noe_cost before, after;
     int *
         applied; /* times that each rule of the set was applied on the way; free() it */
-    int *path;   /* the rules in order of application; free() it */
+    noe_step *path; /* in order of application; free() it */
     int n_path;
+    noe_search_part *parts; /* free() it */
+    int n_parts;
+    int n_rejected; /* parts whose better form was not faster when timed */
     int64_t n_expanded, n_sweeps, n_candidates;
     bool interrupted, out_of_time, out_of_budget;
 } noe_search_result;

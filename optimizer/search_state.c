@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/search_state.h"
+#include <math.h>
 #include <stdlib.h>
 
 /* Queued states are small (the graph is made on expansion); with a budget of a thousand
@@ -138,12 +139,51 @@ void noe_frontier_push(noe_frontier *f, uint32_t state)
     sift_up(f, f->n_heap - 1);
 }
 
-uint32_t noe_frontier_pop(noe_frontier *f)
+static uint32_t pop_any(noe_frontier *f)
 {
-    if (f->n_heap == 0)
-        return NOE_STATE_NONE;
     uint32_t top = f->heap[0];
     f->heap[0] = f->heap[--f->n_heap];
     sift_down(f, 0);
     return top;
+}
+
+uint32_t noe_frontier_pop(noe_frontier *f)
+{
+    while (f->n_heap > 0) {
+        uint32_t top = pop_any(f);
+        if (!f->states[top].is_taken)
+            return top;
+    }
+    return NOE_STATE_NONE;
+}
+
+double noe_frontier_least(noe_frontier *f)
+{
+    while (f->n_heap > 0 && f->states[f->heap[0]].is_taken)
+        pop_any(f);
+    return f->n_heap > 0 ? f->states[f->heap[0]].cost.seconds : INFINITY;
+}
+
+static int64_t spent_on(const noe_frontier *f, uint32_t state)
+{
+    uint32_t start = f->states[state].start;
+    return f->states[start == NOE_STATE_NONE ? state : start].n_spent;
+}
+
+uint32_t noe_frontier_take_fair(noe_frontier *f)
+{
+    uint32_t best = NOE_STATE_NONE;
+    for (uint32_t i = 0; i < f->n_heap; i++) {
+        uint32_t here = f->heap[i];
+        if (f->states[here].is_taken)
+            continue;
+        int64_t spent = spent_on(f, here);
+        int64_t least = best == NOE_STATE_NONE ? INT64_MAX : spent_on(f, best);
+        if (spent < least ||
+            (spent == least && compare(&f->states[here], &f->states[best]) < 0))
+            best = here;
+    }
+    if (best != NOE_STATE_NONE)
+        f->states[best].is_taken = true;
+    return best;
 }

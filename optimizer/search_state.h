@@ -13,15 +13,29 @@ typedef struct noe_site {
     uint32_t node, nth;
 } noe_site;
 
+/* One application of a rule on the way to a graph. */
+typedef struct noe_step {
+    noe_site site;
+    bool joined;    /* applied together with the step before, to the same graph */
+    double seconds; /* cost of the graph after it, and those joined to it */
+    const char
+        *name; /* tensor that the rule's first root computed, or NULL; interned */
+} noe_step;
+
 #define NOE_STATE_NONE UINT32_MAX
 
 typedef struct noe_state {
     noe_cost cost;
     uint64_t number; /* order of generation */
     uint32_t parent;
-    noe_site site; /* how it follows from parent; rule < 0: by the sweeps in swept */
-    int *swept;    /* rules applied by sweeps on arrival (owned) */
+    uint32_t start;  /* the first state on its way from a best graph: itself, for
+                        NOE_STATE_NONE */
+    int64_t n_spent; /* expansions of states that have this one as start */
+    bool is_taken;   /* expanded already */
+    noe_site site;   /* how it follows from parent; rule < 0: by the sweeps in swept */
+    noe_step *swept; /* steps of the sweeps on arrival (owned) */
     int n_swept;
+    const char *name; /* of the site, as in noe_step; known once the graph is made */
     noe_graph *graph; /* once made (owned) */
     uint8_t *fresh;   /* nodes that are new since the best graph it descends from */
 } noe_state;
@@ -48,5 +62,10 @@ uint32_t noe_frontier_add(noe_frontier *f, const noe_state *state);
  */
 void noe_frontier_push(noe_frontier *f, uint32_t state);
 uint32_t noe_frontier_pop(noe_frontier *f); /* NOE_STATE_NONE when empty */
+/* Takes the cheapest state among those whose start has had the fewest expansions, so
+ * that first steps uphill get their turn. It stays queued, marked as taken. */
+uint32_t noe_frontier_take_fair(noe_frontier *f);
+/* Cost of the cheapest queued state, infinite when there is none. */
+double noe_frontier_least(noe_frontier *f);
 
 #endif

@@ -3,15 +3,22 @@
 #include "runtime/ort.h"
 #include <stdlib.h>
 
-/* Rounds of A B B A; a large network takes a quarter of a second each. */
-#define MAX_ROUNDS 24
+/* Rounds of A B B A, of which a large network takes a quarter of a second each. */
+#define MAX_ROUNDS       24
+#define MAX_ROUNDS_QUICK 100
+#define QUICK_SECONDS    0.01
+
+int noe_trial_rounds(double seconds)
+{
+    return seconds < QUICK_SECONDS ? MAX_ROUNDS_QUICK : MAX_ROUNDS;
+}
 
 noe_status noe_trial_run(noe_backend *backend, const noe_cut *cut, noe_trial *trial,
                          noe_error *err)
 {
     noe_executor_options options = {.n_threads = backend->env->n_threads};
     noe_executor *a = NULL, *b = NULL;
-    *trial = (noe_trial){.difference = -1};
+    *trial = (noe_trial){.expected = trial->expected, .difference = -1};
     if (cut->n_outputs == 0)
         return NOE_OK;
     noe_progress(backend->env, "timing the original against the result");
@@ -19,7 +26,8 @@ noe_status noe_trial_run(noe_backend *backend, const noe_cut *cut, noe_trial *tr
     if (status == NOE_OK)
         status = backend->vt->prepare(backend, cut->result, &options, &b, err);
     if (status == NOE_OK && a->n_calls > 0) {
-        status = noe_time_pair(a, b, MAX_ROUNDS, &trial->pair, err);
+        status =
+            noe_time_pair(a, b, noe_trial_rounds(trial->expected), &trial->pair, err);
         trial->done = status == NOE_OK;
         trial->faster = trial->done && trial->pair.ratio_lo > 1;
     }
@@ -48,7 +56,7 @@ noe_status noe_trial_models(noe_backend *ort, const noe_graph *g, const char *fo
     noe_executor *a = NULL, *b = NULL;
     noe_input_shape *shapes = noe_malloc((g->n_nodes + 1) * sizeof *shapes);
     size_t n = input_shapes(g, shapes);
-    *trial = (noe_trial){.difference = -1};
+    *trial = (noe_trial){.expected = trial->expected, .difference = -1};
     noe_progress(ort->env, "timing the original against the result");
     noe_status status = noe_ort_prepare_model(ort, original.data, original.len, shapes,
                                               n, folder, &a, err);
@@ -58,7 +66,8 @@ noe_status noe_trial_models(noe_backend *ort, const noe_graph *g, const char *fo
     if (status == NOE_OK)
         status = noe_ort_difference(a, b, &trial->difference, err);
     if (status == NOE_OK)
-        status = noe_time_pair(a, b, MAX_ROUNDS, &trial->pair, err);
+        status =
+            noe_time_pair(a, b, noe_trial_rounds(trial->expected), &trial->pair, err);
     trial->done = status == NOE_OK;
     trial->faster = trial->done && trial->pair.ratio_lo > 1;
     if (a)

@@ -11,11 +11,15 @@
 #include "runtime/runtime.h"
 
 typedef struct noe_trial {
-    bool done;   /* false: nothing is computed, or it takes no time */
-    bool faster; /* the whole confidence interval lies above 1 */
+    double expected; /* seconds of a run, about; set by the caller */
+    bool done;       /* false: nothing is computed, or it takes no time */
+    bool faster;     /* the whole confidence interval lies above 1 */
     noe_pair_measure pair;
     double difference; /* of the outputs, seen where it was timed; negative: not seen */
 } noe_trial;
+
+/* How many rounds of a pair are worth while. */
+int noe_trial_rounds(double seconds);
 
 NOE_NODISCARD noe_status noe_trial_run(noe_backend *backend, const noe_cut *cut,
                                        noe_trial *trial, noe_error *err);
