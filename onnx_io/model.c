@@ -56,6 +56,15 @@ noe_pool *noe_onnx_pool(const noe_onnx_model *m)
     return m->pool;
 }
 
+bool noe_onnx_is_self_contained(const noe_onnx_model *m)
+{
+    for (uint32_t i = 0; i < m->n_initializers; i++) {
+        if (m->initializers[i].is_external)
+            return false;
+    }
+    return true;
+}
+
 uint32_t noe_onnx_n_defaults(const noe_onnx_model *m)
 {
     return m->n_defaults;

@@ -4,7 +4,8 @@
  * `optimize_model`; everything else here is its command line.
  */
 #include "core/base/file.h"
-#include "core/base/options.h"
+#include "core/base/hash.h"
+#include "optimizer/command.h"
 #include "optimizer/device.h"
 #include "optimizer/report.h"
 #include "runtime/measure.h"
@@ -14,19 +15,9 @@
 
 #define EXIT_INTERRUPTED 130
 
-typedef struct command {
-    const char *in, *out;
-    const char *rules, *costs, *device, *record;
-    noe_option_texts input_shapes;
-    double alpha, time_limit, rtol, atol;
-    int64_t budget, check, threads, seed, fold_limit;
-    int freeze, hot_weights, dry_run, verbose, no_timing, assume_finite,
-        constant_initializers;
-} command;
-
 /* What a run holds; everything is released in one place. */
 typedef struct job {
-    const command *cmd;
+    const noe_command *cmd;
     noe_env env;
     noe_onnx_model *model;
     char *folder; /* of the input */
@@ -38,6 +29,8 @@ typedef struct job {
     noe_optimize_options options;
     noe_optimize_result result;
     noe_file_facts before, after;
+    uint64_t input_hash;     /* of the file */
+    noe_script script;       /* of --replay */
     noe_onnx_model *written; /* the result as it is read back, for the check */
     noe_graph *written_graph;
 } job;
@@ -70,7 +63,7 @@ static noe_status load_model(job *j, noe_error *err)
 }
 
 /* --rules, $NOETHER_RULES, the build folder's database, the installed one. */
-static const char *find_rules(const command *cmd)
+static const char *find_rules(const noe_command *cmd)
 {
     static const char installed[] = NOE_DATA_DIR "/rules.db";
     const char *env = getenv("NOETHER_RULES");
@@ -84,10 +77,13 @@ static const char *find_rules(const command *cmd)
 static noe_status load_rules(job *j, noe_error *err)
 {
     const char *path = find_rules(j->cmd);
-    unsigned classes = NOE_CLASSES_SAFE;
-    if (j->cmd->assume_finite)
-        classes |= 1U << NOE_CLASS_FINITE;
-    noe_status status = noe_rule_set_load(&j->rules, path, classes, err);
+    const noe_command *c = j->cmd;
+    noe_rule_filter filter = {.classes = noe_command_classes(c),
+                              .only = c->only_rules.text,
+                              .n_only = c->only_rules.n,
+                              .skip = c->skip_rules.text,
+                              .n_skip = c->skip_rules.n};
+    noe_status status = noe_rule_set_load(&j->rules, path, &filter, err);
     if (status == NOE_OK && j->rules.n == 0)
         noe_log(&j->env, NOE_LOG_WARN, "%s holds no usable rule", path);
     noe_log(&j->env, NOE_LOG_INFO, "%s: %d rules, %d directions", path, j->rules.n_rows,
@@ -151,13 +147,30 @@ static noe_status time_files(void *ctx, const noe_graph *g, const noe_graph *bet
     (void)g;
     char *before = NULL, *after = NULL;
     size_t n_before, n_after;
+    char *text = NULL;
+    bool found = false;
+    noe_referee *referee = &j->device.referee;
     noe_status status = noe_file_read(j->cmd->in, UINT64_MAX, &before, &n_before, err);
     if (status == NOE_OK)
         status = noe_onnx_serialize(j->model, better, &after, &n_after, err);
-    if (status == NOE_OK)
+    if (status == NOE_OK) {
+        text = noe_referee_trial_text(referee, noe_hash64(before, n_before, 0),
+                                      noe_hash64(after, n_after, 0));
+        status = noe_trial_recall(trial, referee, text, &found, err);
+    }
+    if (status == NOE_OK && !found && !referee->frozen)
         status = noe_trial_models(j->device.timing, noe_onnx_graph(j->model), j->folder,
                                   (noe_bytes){before, n_before},
                                   (noe_bytes){after, n_after}, trial, err);
+    if (status == NOE_ERR_BACKEND) {
+        noe_log(&j->env, NOE_LOG_WARN, "the whole models cannot be timed: %s",
+                err ? err->text : "");
+        trial->failed = true;
+        status = NOE_OK;
+    }
+    if (status == NOE_OK && !found && trial->done)
+        status = noe_referee_keep(referee, text, &trial->pair, err);
+    free(text);
     free(before);
     free(after);
     return status;
@@ -165,7 +178,7 @@ static noe_status time_files(void *ctx, const noe_graph *g, const noe_graph *bet
 
 static noe_status search_and_check(job *j, noe_error *err)
 {
-    const command *cmd = j->cmd;
+    const noe_command *cmd = j->cmd;
     const noe_graph *g = noe_onnx_graph(j->model);
     uint64_t growth =
         cmd->fold_limit >= 0 ? (uint64_t)cmd->fold_limit : noe_default_growth(g);
@@ -174,6 +187,7 @@ static noe_status search_and_check(job *j, noe_error *err)
                    .budget = cmd->budget,
                    .time_limit = cmd->time_limit,
                    .max_growth = growth,
+                   .script = cmd->replay ? &j->script : NULL,
                    .referee = cmd->no_timing ? NULL : &j->device.referee},
         .check = {(int)cmd->check, cmd->rtol, cmd->atol},
         .seed = j->env.seed,
@@ -201,21 +215,50 @@ static void count_file(noe_file_facts *f, const void *data, size_t len)
                                      (int)(sizeof f->counts / sizeof *f->counts));
 }
 
-static noe_status count_path(noe_file_facts *f, const char *path, noe_error *err)
+static noe_status count_path(noe_file_facts *f, const char *path, uint64_t *hash,
+                             noe_error *err)
 {
     char *data;
     size_t len;
     NOE_TRY(noe_file_read(path, UINT64_MAX, &data, &len, err));
     count_file(f, data, len);
+    if (hash)
+        *hash = noe_hash64(data, len, 0);
     free(data);
     return NOE_OK;
 }
 
+static noe_status copy_file(const char *from, const char *to, noe_error *err)
+{
+    char *data;
+    size_t len;
+    NOE_TRY(noe_file_read(from, UINT64_MAX, &data, &len, err));
+    noe_status status = noe_file_write(to, data, len, err);
+    free(data);
+    return status;
+}
+
+/* Nothing better was found: the file itself is written, byte for byte. What refers to
+ * other files must be written anew, in case the result lies elsewhere. */
+static bool is_input_kept(const job *j)
+{
+    return j->result.decision != NOE_DECISION_BETTER &&
+           noe_onnx_is_self_contained(j->model);
+}
+
 static noe_status write_model(job *j, noe_error *err)
 {
+    if (j->cmd->dry_run && is_input_kept(j)) {
+        j->after = j->before;
+        return NOE_OK;
+    }
+    if (is_input_kept(j)) {
+        NOE_TRY(copy_file(j->cmd->in, j->cmd->out, err));
+        return count_path(&j->after, j->cmd->out, NULL, err);
+    }
     if (!j->cmd->dry_run) {
         NOE_TRY(noe_onnx_save(j->model, j->result.graph, j->cmd->out, err));
-        return count_path(&j->after, j->cmd->out, err);
+        return count_path(&j->after, j->cmd->out, NULL, err);
     }
     char *data;
     size_t len;
@@ -232,6 +275,8 @@ static void print_report(const job *j, double seconds)
                    j->cmd->dry_run ? "nothing (dry run)" : j->cmd->out);
     noe_report_table(&b, &j->before, &j->after, &j->result);
     noe_report_rules(&b, &j->rules, &j->result);
+    if (j->cmd->explain)
+        noe_report_steps(&b, &j->rules, &j->result);
     noe_report_outcome(&b, &j->options, &j->result);
     noe_buf_printf(&b,
                    "costs: %s; %llu kernels timed, %llu known from before%s\n"
@@ -250,21 +295,113 @@ static void print_report(const job *j, double seconds)
     noe_buf_clear(&b);
 }
 
-static noe_status optimize_model(job *j, noe_error *err)
+static noe_status load_script(job *j, noe_error *err)
 {
-    double start = noe_wall_seconds();
+    char *text;
+    size_t len;
+    if (!j->cmd->replay)
+        return NOE_OK;
+    NOE_TRY(noe_file_read(j->cmd->replay, UINT64_MAX, &text, &len, err));
+    noe_status status =
+        noe_script_parse(text, j->input_hash, &j->rules, &j->script, err);
+    free(text);
+    if (status != NOE_OK)
+        noe_error_prefix(err, "%s: ", j->cmd->replay);
+    return status;
+}
+
+static noe_status set_up(job *j, noe_error *err)
+{
     NOE_TRY(load_model(j, err));
     if (!j->cmd->dry_run)
         NOE_TRY(noe_file_check_writable(j->cmd->out, err));
     NOE_TRY(load_rules(j, err));
     NOE_TRY(open_costs(j, err));
-    NOE_TRY(count_path(&j->before, j->cmd->in, err));
+    NOE_TRY(count_path(&j->before, j->cmd->in, &j->input_hash, err));
+    return load_script(j, err);
+}
+
+/* Files that go along with the result. */
+static noe_status write_records(job *j, double seconds, noe_error *err)
+{
+    noe_buf b = {0};
+    noe_status status = NOE_OK;
+    const noe_search_result *s = &j->result.search;
+    bool better = j->result.decision == NOE_DECISION_BETTER;
+    if (j->cmd->record)
+        status = noe_file_write(j->cmd->record, noe_buf_text(&j->recorder.text),
+                                j->recorder.text.len, err);
+    if (status == NOE_OK && j->cmd->log) {
+        noe_script_print(&b, j->input_hash, &j->rules, s->parts,
+                         better ? s->n_parts : 0, s->path);
+        status = noe_file_write(j->cmd->log, noe_buf_text(&b), b.len, err);
+        noe_buf_clear(&b);
+    }
+    if (status == NOE_OK && j->cmd->json) {
+        noe_report_json(&b, j->cmd->in, j->device.description, seconds, &j->before,
+                        &j->after, &j->rules, &j->result);
+        status = noe_file_write(j->cmd->json, noe_buf_text(&b), b.len, err);
+        noe_buf_clear(&b);
+    }
+    return status;
+}
+
+static noe_status optimize_model(job *j, noe_error *err)
+{
+    double start = noe_wall_seconds();
+    NOE_TRY(set_up(j, err));
     NOE_TRY(search_and_check(j, err));
     NOE_TRY(write_model(j, err));
-    if (j->cmd->record)
-        NOE_TRY(noe_file_write(j->cmd->record, noe_buf_text(&j->recorder.text),
-                               j->recorder.text.len, err));
-    print_report(j, noe_wall_seconds() - start);
+    double seconds = noe_wall_seconds() - start;
+    NOE_TRY(write_records(j, seconds, err));
+    print_report(j, seconds);
+    return NOE_OK;
+}
+
+/* Is the model with the first n steps wrong (then err says how), or surely slower? */
+static noe_status try_steps(job *j, int n, bool *wrong, bool *slow, noe_error *err)
+{
+    noe_optimize_result_clear(&j->result);
+    j->script.limit = n;
+    noe_status status = search_and_check(j, err);
+    *wrong = status == NOE_ERR_MISMATCH;
+    *slow =
+        status == NOE_OK && j->result.trial.done && j->result.trial.pair.ratio_hi < 1;
+    return *wrong ? NOE_OK : status;
+}
+
+static noe_status bisect_model(job *j, noe_error *err)
+{
+    noe_error why, kept = {0};
+    bool wrong, slow;
+    NOE_TRY(set_up(j, err));
+    int good = 0, bad = j->script.n_steps;
+    NOE_TRY(try_steps(j, bad, &wrong, &slow, &why));
+    if (!wrong && !slow) {
+        printf("%d steps: the check passes, and the result is not slower\n", bad);
+        return NOE_OK;
+    }
+    const bool seeks_wrong = wrong;
+    kept = why;
+    while (bad - good > 1) {
+        int mid = good + (bad - good) / 2;
+        noe_status status = try_steps(j, mid, &wrong, &slow, &why);
+        if (status != NOE_OK) {
+            *err = why;
+            return status;
+        }
+        bool is_bad = seeks_wrong ? wrong : slow;
+        *(is_bad ? &bad : &good) = mid;
+        if (is_bad)
+            kept = why;
+    }
+    const noe_step *s = &j->script.steps[bad - 1];
+    const noe_usable_rule *u = j->rules.rules[s->site.rule];
+    printf("step %d of %d %s: rule %s%s\n  %s\n", bad, j->script.n_steps,
+           seeks_wrong ? "breaks the check" : "makes the model slower", u->id,
+           u->reversed ? " from right to left" : "", u->text);
+    if (seeks_wrong)
+        printf("  %s\n", kept.text);
     return NOE_OK;
 }
 
@@ -277,109 +414,18 @@ static void release(job *j)
     noe_device_close(&j->device);
     noe_ruledb_close(j->cost_db);
     noe_rule_set_clear(&j->rules);
+    noe_script_clear(&j->script);
     noe_onnx_free(j->model);
     free(j->folder);
 }
 
-static const char epilogue[] =
-    "The result is checked against the original on random inputs before it is\n"
-    "written, and is written only if it is faster as a whole; else the graph stays\n"
-    "as it was. --rules defaults to $NOETHER_RULES, then build/rules.db, "
-    "then\n" NOE_DATA_DIR "/rules.db. Without --costs measured times are not kept.\n"
-    "\n"
-    "Exit codes: 0 done (also if nothing was gained), 1 the check found a difference\n"
-    "(nothing is written), 2 usage, 3 bad or unsupported input, 4 input or output\n"
-    "failed, 130 interrupted (the best result so far is written).\n";
-
-static noe_program describe(command *c, noe_option *options)
-{
-    const noe_option table[] = {
-        {"output", 'o', NOE_OPTION_TEXT, &c->out, 0, 0, "<file>",
-         "where the result goes (or a second operand)", 1},
-        {"rules", 0, NOE_OPTION_TEXT, &c->rules, 0, 0, "<file>", "rule database", 1},
-        {"costs", 0, NOE_OPTION_TEXT, &c->costs, 0, 0, "<file>",
-         "database that keeps measured times (made if absent)", 1},
-        {"input-shape", 0, NOE_OPTION_TEXTS, &c->input_shapes, 0, 0, "<name:dims>",
-         "fix the shape of an input, x:1,3,224,224", 1},
-        {"constant-initializers", 0, NOE_OPTION_FLAG, &c->constant_initializers, 0, 0,
-         NULL, "initializers that are also inputs are constants", 1},
-        {"budget", 0, NOE_OPTION_INT, &c->budget, 0, 1e9, "<n>",
-         "graphs expanded by the search", 1},
-        {"alpha", 0, NOE_OPTION_REAL, &c->alpha, 1, 100, "<x>",
-         "keep graphs up to this times the best cost", 1},
-        {"time-limit", 0, NOE_OPTION_REAL, &c->time_limit, 0, 1e9, "<s>",
-         "end the search after so many seconds (0: no limit)", 1},
-        {"check", 0, NOE_OPTION_INT, &c->check, 0, 1000000, "<n>",
-         "random inputs of the check, 0 for none", 1},
-        {"threads", 0, NOE_OPTION_INT, &c->threads, 1, 1024, "<n>",
-         "threads that the model will run with", 1},
-        {"seed", 0, NOE_OPTION_INT, &c->seed, 0, 9e15, "<n>",
-         "seed of the check's inputs", 0},
-        {"device", 0, NOE_OPTION_TEXT, &c->device, 0, 0, "<name>",
-         "where costs come from: cpu, ort, ort:LIBRARY, ...", 1},
-        {"freeze", 0, NOE_OPTION_FLAG, &c->freeze, 0, 0, NULL,
-         "use only what --costs holds, measure nothing", 0},
-        {"hot-weights", 0, NOE_OPTION_FLAG, &c->hot_weights, 0, 0, NULL,
-         "time with weights in the cache even if there are too many", 0},
-        {"record", 0, NOE_OPTION_TEXT, &c->record, 0, 0, "<file>",
-         "write the costs that were used, for --device table:<file>", 0},
-        {"fold-limit", 0, NOE_OPTION_INT, &c->fold_limit, -1, 9e15, "<bytes>",
-         "growth allowed for weights (-1: 10 % or 1 MiB)", 0},
-        {"rtol", 0, NOE_OPTION_REAL, &c->rtol, 0, 1, "<x>",
-         "tolerance relative to a tensor's largest value", 0},
-        {"atol", 0, NOE_OPTION_REAL, &c->atol, 0, 1e9, "<x>", "absolute tolerance", 0},
-        {"assume-finite", 0, NOE_OPTION_FLAG, &c->assume_finite, 0, 0, NULL,
-         "also use rules that hold only where no value is infinite or NaN", 0},
-        {"no-timing", 0, NOE_OPTION_FLAG, &c->no_timing, 0, 0, NULL,
-         "trust the sum of kernels, do not time the whole", 0},
-        {"dry-run", 0, NOE_OPTION_FLAG, &c->dry_run, 0, 0, NULL, "write nothing", 0},
-        {"verbose", 'v', NOE_OPTION_FLAG, &c->verbose, 0, 0, NULL,
-         "say more, also why nodes were left as they are", 1},
-    };
-    memcpy(options, table, sizeof table);
-    return (noe_program){.name = "noether-optimize",
-                         .operands = "MODEL.onnx [RESULT.onnx]",
-                         .summary = "Optimizes an ONNX model with verified rules and "
-                                    "measured costs.",
-                         .epilogue = epilogue,
-                         .options = options,
-                         .n_options = (int)(sizeof table / sizeof *table),
-                         .min_operands = 1,
-                         .max_operands = 2};
-}
-
-/* Exactly one way to say where the result goes; names from a fixed set. */
-static noe_status place_operands(command *c, const char **operands, int n,
-                                 noe_error *err)
-{
-    c->in = operands[0];
-    if (n == 2 && c->out)
-        return noe_fail(err, NOE_ERR_ARG, "the result is named twice: %s and %s",
-                        c->out, operands[1]);
-    if (n == 2)
-        c->out = operands[1];
-    if (!c->out && !c->dry_run)
-        return noe_fail(err, NOE_ERR_ARG, "no place for the result: give -o <file>");
-    if (c->freeze && !c->costs)
-        return noe_fail(err, NOE_ERR_ARG, "--freeze needs --costs <file>");
-    return noe_device_check_name(c->device, err);
-}
-
 int main(int argc, char **argv)
 {
-    command cmd = {.device = "cpu",
-                   .alpha = 1.05,
-                   .rtol = NOE_CHECK_RTOL,
-                   .atol = NOE_CHECK_ATOL,
-                   .budget = 1000,
-                   .check = 3,
-                   .threads = 1,
-                   .seed = 1,
-                   .fold_limit = -1};
-    noe_option options[40];
+    noe_command cmd;
+    noe_option options[NOE_COMMAND_MAX_OPTIONS];
     const char *operands[2];
     int n_operands;
-    noe_program program = describe(&cmd, options);
+    noe_program program = noe_command_describe(&cmd, options);
     noe_options_parse(&program, argc, argv, operands, &n_operands);
     job *j = noe_calloc(1, sizeof *j);
     noe_error err;
@@ -387,9 +433,9 @@ int main(int argc, char **argv)
     noe_env_init_cli(&j->env, program.name, cmd.verbose ? NOE_LOG_INFO : NOE_LOG_WARN);
     j->env.seed = (uint64_t)cmd.seed;
     j->env.n_threads = (int)cmd.threads;
-    noe_status status = place_operands(&cmd, operands, n_operands, &err);
+    noe_status status = noe_command_check(&cmd, operands, n_operands, &err);
     if (status == NOE_OK)
-        status = optimize_model(j, &err);
+        status = cmd.bisect ? bisect_model(j, &err) : optimize_model(j, &err);
     noe_env_end_progress(&j->env);
     int code = status != NOE_OK               ? noe_report(&program, &err)
                : j->result.search.interrupted ? EXIT_INTERRUPTED

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/optimize.h"
+#include "core/base/hash.h"
 #include "optimizer/partition.h"
 #include <math.h>
 #include <stdlib.h>
@@ -107,12 +108,35 @@ static noe_status check(const noe_env *env, const noe_graph *g, const noe_graph 
     return status;
 }
 
+static uint64_t text_hash(const noe_graph *g)
+{
+    noe_buf b = {0};
+    noe_graph_print(&b, g);
+    uint64_t hash = noe_hash64(noe_buf_text(&b), b.len, 0);
+    noe_buf_clear(&b);
+    return hash;
+}
+
 static noe_status time_cut(const noe_graph *g, const noe_graph *folded,
-                           noe_backend *backend, noe_trial *trial, noe_error *err)
+                           noe_backend *backend, noe_referee *referee, noe_trial *trial,
+                           noe_error *err)
 {
     noe_cut cut;
     NOE_TRY(make_cut(g, folded, &cut, err));
-    noe_status status = noe_trial_run(backend, &cut, trial, err);
+    char *text = NULL;
+    bool found = false;
+    noe_status status = NOE_OK;
+    if (referee && cut.n_outputs > 0) {
+        text = noe_referee_trial_text(referee, text_hash(cut.original),
+                                      text_hash(cut.result));
+        status = noe_trial_recall(trial, referee, text, &found, err);
+    }
+    if (status == NOE_OK && !found && !(referee && referee->frozen)) {
+        status = noe_trial_run(backend, &cut, trial, err);
+        if (status == NOE_OK && text && trial->done)
+            status = noe_referee_keep(referee, text, &trial->pair, err);
+    }
+    free(text);
     noe_cut_clear(&cut);
     return status;
 }
@@ -122,10 +146,11 @@ static noe_status time_whole(const noe_graph *g, const noe_graph *folded,
                              noe_optimize_result *r, noe_error *err)
 {
     double start = noe_wall_seconds();
-    r->trial.expected = r->before.seconds;
+    r->trial = (noe_trial){.expected = r->before.seconds, .difference = -1};
     noe_status status =
-        options->trial ? options->trial(options->trial_ctx, g, folded, &r->trial, err)
-                       : time_cut(g, folded, backend, &r->trial, err);
+        options->trial
+            ? options->trial(options->trial_ctx, g, folded, &r->trial, err)
+            : time_cut(g, folded, backend, options->search.referee, &r->trial, err);
     r->trial_seconds = noe_wall_seconds() - start;
     return status;
 }
@@ -134,14 +159,15 @@ static noe_status decide(const noe_env *env, const noe_graph *g, noe_graph *fold
                          noe_backend *backend, const noe_optimize_options *options,
                          noe_optimize_result *r, noe_error *err)
 {
-    if (!noe_cost_less(&r->after, &r->before))
+    if (!options->search.script && !noe_cost_less(&r->after, &r->before))
         return NOE_OK;
     if (backend)
         NOE_TRY(check(env, g, folded, backend, options, r, err));
     if (backend && options->time_whole)
         NOE_TRY(time_whole(g, folded, backend, options, r, err));
-    r->decision =
-        r->trial.done && !r->trial.faster ? NOE_DECISION_NO_SPEED : NOE_DECISION_BETTER;
+    r->decision = r->trial.failed || (r->trial.done && !r->trial.faster)
+                      ? NOE_DECISION_NO_SPEED
+                      : NOE_DECISION_BETTER;
     return NOE_OK;
 }
 

@@ -30,7 +30,7 @@ typedef struct parts {
     noe_seams seams;
     kind *kinds;
     uint32_t n_kinds, cap_kinds;
-    int cap_path, cap_parts;
+    int cap_path, cap_parts, pass;
     double deadline;
     uint64_t growth_left;
 } parts;
@@ -109,9 +109,31 @@ static noe_status search_confirmed(const noe_env *env, const noe_graph *g,
     return status;
 }
 
+/* What the script says of this kind in this pass, in place of a search. */
+static noe_status replay(const noe_script *script, int pass, uint64_t key,
+                         const noe_rule_set *rules, const noe_graph *g,
+                         noe_search_result *found, noe_error *err)
+{
+    const noe_search_part *part = noe_script_find(script, pass, key);
+    int n;
+    if (!part)
+        return NOE_OK;
+    NOE_TRY(noe_script_apply(script, part, rules, g, &found->graph, &n, err));
+    found->path = noe_malloc((size_t)(n + 1) * sizeof *found->path);
+    for (int i = 0; i < n; i++)
+        found->path[i] = script->steps[part->first + i];
+    found->n_path = n;
+    found->before.seconds = part->before;
+    found->after.seconds = part->after;
+    return NOE_OK;
+}
+
 static noe_status search_kind(parts *p, kind *k)
 {
     noe_search_options options = *p->options;
+    if (p->options->script)
+        return replay(p->options->script, p->pass, k->key, p->rules, k->sample.graph,
+                      &k->found, p->err);
     if (p->deadline > 0)
         options.time_limit = fmax(1e-3, p->deadline - noe_wall_seconds());
     options.max_growth = p->growth_left / (k->n_copies ? k->n_copies : 1);
@@ -269,7 +291,7 @@ static noe_status put_together(parts *p, const noe_segments *s, const noe_extrac
 }
 
 /* The steps of this pass, of each kind once. */
-static bool note_path(parts *p, int pass)
+static bool note_path(parts *p)
 {
     noe_search_result *r = p->result;
     int n_before = r->n_parts;
@@ -277,7 +299,7 @@ static bool note_path(parts *p, int pass)
         const kind *k = &p->kinds[i];
         if (k->n_copies == 0 || k->found.n_path == 0)
             continue;
-        noe_search_part part = {pass,
+        noe_search_part part = {p->pass,
                                 k->key,
                                 k->n_copies,
                                 r->n_path,
@@ -293,7 +315,7 @@ static bool note_path(parts *p, int pass)
 
 /* ---- passes ---- */
 
-static noe_status one_pass(parts *p, int pass, noe_graph **g, bool *changed)
+static noe_status one_pass(parts *p, noe_graph **g, bool *changed)
 {
     noe_segments s;
     noe_segments_find(&s, *g, &p->seams);
@@ -302,7 +324,7 @@ static noe_status one_pass(parts *p, int pass, noe_graph **g, bool *changed)
     for (uint32_t i = 0; i < p->n_kinds; i++)
         p->kinds[i].n_copies = 0;
     noe_status status = search_kinds(p, &s, x);
-    *changed = status == NOE_OK && note_path(p, pass);
+    *changed = status == NOE_OK && note_path(p);
     if (*changed)
         status = put_together(p, &s, x, &next);
     for (uint32_t i = 0; i < s.n; i++)
@@ -314,6 +336,15 @@ static noe_status one_pass(parts *p, int pass, noe_graph **g, bool *changed)
         *g = next;
     }
     return status;
+}
+
+static void forget_kinds(parts *p)
+{
+    for (uint32_t i = 0; i < p->n_kinds; i++) {
+        noe_extract_clear(&p->kinds[i].sample);
+        noe_search_result_clear(&p->kinds[i].found);
+    }
+    p->n_kinds = 0;
 }
 
 static noe_status copy_live(const noe_graph *g, noe_graph **out, noe_error *err)
@@ -334,9 +365,12 @@ static noe_status run_passes(parts *p, const noe_graph *g)
     for (int i = 0; i < MAX_PASSES && (changed || changed_before) && !must_stop(p);
          i++) {
         changed_before = changed;
+        p->pass = i;
+        if (p->options->script)
+            forget_kinds(p); /* the limit on steps is by pass */
         if (i % 2 == 0)
             p->seams.n = 0; /* each second pass avoids the seams of the one before */
-        NOE_TRY(one_pass(p, i, &r->graph, &changed));
+        NOE_TRY(one_pass(p, &r->graph, &changed));
     }
     NOE_TRY(noe_costs_graph(p->costs, g, INFINITY, &r->before, p->err));
     return noe_costs_graph(p->costs, r->graph, INFINITY, &r->after, p->err);
@@ -353,12 +387,31 @@ static void count_rules(noe_search_result *r, int n_rules)
     }
 }
 
+static noe_status replay_whole(const noe_graph *g, const noe_rule_set *rules,
+                               noe_costs *costs, const noe_search_options *options,
+                               noe_search_result *r, noe_error *err)
+{
+    NOE_TRY(noe_costs_accept(costs, g, err));
+    NOE_TRY(replay(options->script, 0, 0, rules, g, r, err));
+    if (!r->graph)
+        NOE_TRY(copy_live(g, &r->graph, err));
+    r->n_parts = r->n_path > 0;
+    r->parts = noe_calloc(1, sizeof *r->parts);
+    r->parts[0] = (noe_search_part){.n_copies = 1, .n = r->n_path};
+    count_rules(r, rules->n);
+    NOE_TRY(noe_costs_graph(costs, g, INFINITY, &r->before, err));
+    return noe_costs_graph(costs, r->graph, INFINITY, &r->after, err);
+}
+
 /* A graph of one segment. */
 static noe_status search_whole(const noe_env *env, const noe_graph *g,
                                const noe_rule_set *rules, noe_costs *costs,
                                const noe_search_options *options,
                                noe_search_result *result, noe_error *err)
 {
+    *result = (noe_search_result){0};
+    if (options->script)
+        return replay_whole(g, rules, costs, options, result, err);
     noe_status status = search_confirmed(env, g, rules, costs, options, result, err);
     if (status == NOE_ERR_CANCELLED) {
         result->interrupted = true;
@@ -398,7 +451,8 @@ noe_status noe_search_parts(const noe_env *env, const noe_graph *g,
         p.deadline = noe_wall_seconds() + options->time_limit;
     noe_status status = run_passes(&p, g);
     /* Segments are priced apart; what fuses across a seam may have made it dearer. */
-    if (status == NOE_OK && result->after.seconds > result->before.seconds) {
+    if (status == NOE_OK && !options->script &&
+        result->after.seconds > result->before.seconds) {
         noe_graph_free(result->graph);
         result->after = result->before;
         result->n_path = result->n_parts = 0;
@@ -406,10 +460,7 @@ noe_status noe_search_parts(const noe_env *env, const noe_graph *g,
     }
     if (status == NOE_OK)
         count_rules(result, rules->n);
-    for (uint32_t i = 0; i < p.n_kinds; i++) {
-        noe_extract_clear(&p.kinds[i].sample);
-        noe_search_result_clear(&p.kinds[i].found);
-    }
+    forget_kinds(&p);
     free(p.kinds);
     free(p.seams.hashes);
     return status;

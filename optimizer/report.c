@@ -141,6 +141,30 @@ void noe_report_rules(noe_buf *b, const noe_rule_set *rules,
     free(order);
 }
 
+void noe_report_steps(noe_buf *b, const noe_rule_set *rules,
+                      const noe_optimize_result *r)
+{
+    const noe_search_result *s = &r->search;
+    for (int i = 0; i < s->n_parts; i++) {
+        const noe_search_part *p = &s->parts[i];
+        double seconds = p->before;
+        noe_buf_printf(b, "pass %d, %u time%s the same part: %.4g us -> %.4g us\n",
+                       p->pass + 1, p->n_copies, p->n_copies == 1 ? "" : "s",
+                       p->before * 1e6, p->after * 1e6);
+        for (int j = p->first; j < p->first + p->n; j++) {
+            const noe_step *step = &s->path[j];
+            const noe_usable_rule *u = rules->rules[step->site.rule];
+            noe_buf_printf(b, "  %s %.10s%s at node %u%s%s", step->joined ? "+" : "-",
+                           u->id, u->reversed ? "<" : " ", step->site.node,
+                           step->name ? " " : "", step->name ? step->name : "");
+            if (!step->joined)
+                noe_buf_printf(b, ": %+.4g us", (step->seconds - seconds) * 1e6);
+            noe_buf_printf(b, "\n      %s\n", u->text);
+            seconds = step->seconds;
+        }
+    }
+}
+
 static void print_check(noe_buf *b, const noe_optimize_options *options,
                         const noe_check_report *c)
 {
@@ -165,18 +189,25 @@ void noe_report_outcome(noe_buf *b, const noe_optimize_options *options,
 {
     const noe_search_result *s = &r->search;
     if (r->decision == NOE_DECISION_NO_GAIN)
-        noe_buf_puts(b, "no rule makes it cheaper: the graph stays as it was, but for "
-                        "constant and unused parts\n");
-    if (r->decision == NOE_DECISION_NO_SPEED)
+        noe_buf_puts(b, "no rule makes it cheaper: the model is written as it was\n");
+    if (r->decision == NOE_DECISION_NO_SPEED && r->trial.failed)
+        noe_buf_puts(b, "the cheapest form found could not be timed as a whole: the "
+                        "model is written as it was\n");
+    else if (r->decision == NOE_DECISION_NO_SPEED)
         noe_buf_printf(
             b,
             "the cheapest form found (predicted %.4g ms, was %.4g ms) is not surely "
             "faster as a whole: measured %.4g ms, was %.4g ms, %.3fx (95 %% within "
-            "%.3f to %.3f); the graph stays as it was\n",
+            "%.3f to %.3f); the model is written as it was\n",
             r->after.seconds * 1e3, r->before.seconds * 1e3,
             r->trial.pair.seconds_b * 1e3, r->trial.pair.seconds_a * 1e3,
             r->trial.pair.ratio, r->trial.pair.ratio_lo, r->trial.pair.ratio_hi);
     print_check(b, options, &r->check);
+    if (r->trial.done && r->trial.difference >= 0)
+        noe_buf_printf(b,
+                       "in ONNX Runtime, on random inputs: largest difference %.2g of "
+                       "the magnitude\n",
+                       r->trial.difference);
     noe_buf_printf(b,
                    "search: %.1f s, %lld graphs expanded, %lld rewrites tried, %lld "
                    "sweeps%s\n",

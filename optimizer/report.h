@@ -19,6 +19,13 @@ void noe_report_table(noe_buf *b, const noe_file_facts *before,
                       const noe_file_facts *after, const noe_optimize_result *r);
 void noe_report_rules(noe_buf *b, const noe_rule_set *rules,
                       const noe_optimize_result *r);
+/* Every step: rule, place, what it changed. */
+void noe_report_steps(noe_buf *b, const noe_rule_set *rules,
+                      const noe_optimize_result *r);
+/* The whole report as one JSON object. */
+void noe_report_json(noe_buf *b, const char *input, const char *device, double seconds,
+                     const noe_file_facts *before, const noe_file_facts *after,
+                     const noe_rule_set *rules, const noe_optimize_result *r);
 void noe_report_outcome(noe_buf *b, const noe_optimize_options *options,
                         const noe_optimize_result *r);
 /* Nodes that stayed outside the algebra, by operator and reason. */

@@ -153,28 +153,62 @@ void noe_rule_set_freeze(noe_rule_set *s)
 
 typedef struct loader {
     noe_rule_set *set;
-    unsigned classes;
+    const noe_rule_filter *filter;
+    bool *used; /* by each of only, then of skip */
 } loader;
+
+/* Does id begin with one of the texts? Marks which. */
+static bool is_named(const char *id, const char *const *texts, int n, bool *used)
+{
+    bool any = false;
+    for (int i = 0; i < n; i++) {
+        if (strncmp(id, texts[i], strlen(texts[i])) != 0)
+            continue;
+        used[i] = any = true;
+    }
+    return any;
+}
 
 static noe_status load_row(void *ctx, const noe_rule_row *row, noe_error *err)
 {
     loader *l = ctx;
-    if (!(l->classes >> row->numeric & 1))
+    const noe_rule_filter *f = l->filter;
+    bool wanted = is_named(row->id, f->only, f->n_only, l->used) || f->n_only == 0;
+    if (is_named(row->id, f->skip, f->n_skip, l->used + f->n_only) || !wanted ||
+        !(f->classes >> row->numeric & 1))
         return NOE_OK;
     return noe_rule_set_add(l->set, row->id, row->text, row->numeric, err);
 }
 
-noe_status noe_rule_set_load(noe_rule_set *s, const char *path, unsigned classes,
-                             noe_error *err)
+static noe_status check_used(const loader *l, noe_error *err)
+{
+    const noe_rule_filter *f = l->filter;
+    for (int i = 0; i < f->n_only + f->n_skip; i++) {
+        if (!l->used[i])
+            return noe_fail(err, NOE_ERR_ARG,
+                            "no current rule has an id that begins "
+                            "with '%s'",
+                            i < f->n_only ? f->only[i] : f->skip[i - f->n_only]);
+    }
+    return NOE_OK;
+}
+
+noe_status noe_rule_set_load(noe_rule_set *s, const char *path,
+                             const noe_rule_filter *filter, noe_error *err)
 {
     noe_ruledb *db;
-    loader l = {s, classes};
     NOE_TRY(noe_ruledb_open(path, NOE_RULEDB_READ, &db, err));
+    loader l = {
+        s, filter,
+        noe_calloc((size_t)(filter->n_only + filter->n_skip) + 1, sizeof(bool))};
     noe_status status =
         noe_ruledb_each_rule(db, noe_op_table_hash(), load_row, &l, err);
     noe_ruledb_close(db);
+    if (status == NOE_OK)
+        status = check_used(&l, err);
     if (status != NOE_OK)
         noe_error_prefix(err, "%s: ", path);
+    free(l.used);
     noe_rule_set_freeze(s);
     return status;
 }

@@ -42,8 +42,17 @@ void noe_rule_set_freeze(noe_rule_set *s);
  * would lose a NaN, RANGE ones may overflow where the model does not. */
 #define NOE_CLASSES_SAFE (1U << NOE_CLASS_EXACT | 1U << NOE_CLASS_FLOAT)
 
-/* All of the above for the rules of a database whose class is in the set. */
+/* Which rules of a database to take: classes, and beginnings of ids. */
+typedef struct noe_rule_filter {
+    unsigned classes;
+    const char *const *only, *const *skip;
+    int n_only, n_skip; /* n_only 0: all */
+} noe_rule_filter;
+
+/* All of the above for the rules of a database that pass the filter. Fails where the
+ * beginning of an id is that of no rule. */
 NOE_NODISCARD noe_status noe_rule_set_load(noe_rule_set *s, const char *path,
-                                           unsigned classes, noe_error *err);
+                                           const noe_rule_filter *filter,
+                                           noe_error *err);
 
 #endif

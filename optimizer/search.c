@@ -181,29 +181,12 @@ static void each_match(search *s, const noe_graph *g, const uint8_t *near, site_
     free(roots);
 }
 
-typedef struct recall {
-    uint32_t nth, left;
-    noe_match *match;
-    bool found;
-} recall;
-
-static bool on_recall(void *ctx, const noe_match *match)
-{
-    recall *r = ctx;
-    if (r->left-- > 0)
-        return true;
-    *r->match = *match;
-    r->found = true;
-    return false;
-}
-
 /* The match that a site names. */
 static void find_match(const search *s, const noe_graph *g, const noe_site *site,
                        noe_match *match)
 {
-    recall r = {site->nth, site->nth, match, false};
-    noe_rule_match(&s->rules->rules[site->rule]->rule, g, site->node, on_recall, &r);
-    NOE_ASSERT(r.found); /* matching is deterministic */
+    bool found = noe_site_match(s->rules, g, site, match);
+    NOE_ASSERT(found); /* matching is deterministic */
 }
 
 /* ---- judging a rewritten graph ---- */

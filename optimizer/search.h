@@ -26,7 +26,7 @@
 
 #include "optimizer/cost.h"
 #include "optimizer/rules.h"
-#include "optimizer/search_state.h"
+#include "optimizer/script.h"
 #include "optimizer/window.h"
 
 typedef struct noe_search_options {
@@ -38,22 +38,13 @@ typedef struct noe_search_options {
                              least; 0: what cost.h says */
     noe_referee *referee; /* decides between a part and what was found for it where
                              prices do not; NULL: prices do */
+    const noe_script *script; /* do this instead of searching; NULL: search */
 } noe_search_options;
 
 #define NOE_SEARCH_DEFAULTS                                                      \
     {                                                                            \
         .alpha = 1.05, .budget = 1000, .time_limit = 0, .max_growth = UINT64_MAX \
     }
-
-/* The steps that made one kind of segment better (partition.h); a graph that is
- * searched as a whole is one part. */
-typedef struct noe_search_part {
-    int pass;
-    uint64_t key;         /* of the kind, 0: the whole */
-    uint32_t n_copies;    /* that became better */
-    int first, n;         /* its steps in `path` */
-    double before, after; /* seconds of one copy */
-} noe_search_part;
 
 typedef struct noe_search_result {
     noe_graph *graph; /* the caller's; of the input's pool */

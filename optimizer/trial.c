@@ -13,6 +13,15 @@ int noe_trial_rounds(double seconds)
     return seconds < QUICK_SECONDS ? MAX_ROUNDS_QUICK : MAX_ROUNDS;
 }
 
+noe_status noe_trial_recall(noe_trial *trial, noe_referee *referee, const char *text,
+                            bool *found, noe_error *err)
+{
+    NOE_TRY(noe_referee_recall(referee, text, found, &trial->pair, err));
+    trial->done = *found;
+    trial->faster = *found && trial->pair.ratio_lo > 1;
+    return NOE_OK;
+}
+
 noe_status noe_trial_run(noe_backend *backend, const noe_cut *cut, noe_trial *trial,
                          noe_error *err)
 {

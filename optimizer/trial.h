@@ -8,16 +8,22 @@
 #define NOE_OPTIMIZER_TRIAL_H
 
 #include "optimizer/cut.h"
+#include "optimizer/window.h"
 #include "runtime/runtime.h"
 
 typedef struct noe_trial {
     double expected; /* seconds of a run, about; set by the caller */
     bool done;       /* false: nothing is computed, or it takes no time */
+    bool failed;     /* it could not be timed: then it must not be shipped */
     bool faster;     /* the whole confidence interval lies above 1 */
     noe_pair_measure pair;
     double difference; /* of the outputs, seen where it was timed; negative: not seen */
 } noe_trial;
 
+/* What an earlier run has measured under this text. */
+NOE_NODISCARD noe_status noe_trial_recall(noe_trial *trial, noe_referee *referee,
+                                          const char *text, bool *found,
+                                          noe_error *err);
 /* How many rounds of a pair are worth while. */
 int noe_trial_rounds(double seconds);
 

@@ -139,6 +139,14 @@ noe_status noe_referee_keep(noe_referee *r, const char *text, const noe_pair_mea
     return put_row(r, text, "ratio", m->ratio, m->ratio_lo, m, err);
 }
 
+char *noe_referee_trial_text(const noe_referee *r, uint64_t original, uint64_t result)
+{
+    noe_buf text = {0};
+    noe_buf_printf(&text, "trial; %s; %016llx => %016llx", r->backend->description,
+                   (unsigned long long)original, (unsigned long long)result);
+    return text.text;
+}
+
 /* ---- timing ---- */
 
 static noe_status time_graphs(noe_referee *r, const noe_graph *a, const noe_graph *b,

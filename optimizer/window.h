@@ -19,6 +19,9 @@ typedef struct noe_referee {
     uint64_t n_timed, n_found, n_failed;
 } noe_referee;
 
+/* The text that names a trial of two whole models, by the hashes of what they are. */
+char *noe_referee_trial_text(const noe_referee *r, uint64_t original, uint64_t result);
+
 /* Pairs by the text that names them. A pair is kept as rows of costs, "TEXT\nratio"
  * (its median, and the low end of its interval where a cost has its second-best time),
  * "TEXT\nratio high" and "TEXT\nseconds" (of both forms). */

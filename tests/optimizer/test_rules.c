@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/optimizer/fixture.h"
 
+static const noe_rule_filter safe = {.classes = NOE_CLASSES_SAFE};
+
 static int n_directions(const char *text)
 {
     noe_rule_set set;
@@ -80,8 +82,7 @@ START_TEST(test_rules_need_a_database)
 {
     noe_rule_set set = {0};
     noe_error err;
-    noe_status status =
-        noe_rule_set_load(&set, "/nonexistent/rules.db", NOE_CLASSES_SAFE, &err);
+    noe_status status = noe_rule_set_load(&set, "/nonexistent/rules.db", &safe, &err);
     ck_assert_int_ne(status, NOE_OK);
     ck_assert_msg(noe_contains(err.text, "/nonexistent/rules.db"), "%s", err.text);
     noe_rule_set_clear(&set);

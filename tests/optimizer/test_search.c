@@ -82,7 +82,8 @@ START_TEST(test_search_takes_a_step_uphill)
     ck_assert_int_eq(s.result.n_path, 2);
     ck_assert_str_eq(s.rules.rules[s.result.path[0].site.rule]->text,
                      "tanh(?a) => sigmoid(neg(?a))");
-    ck_assert_str_eq(s.rules.rules[s.result.path[1].site.rule]->text, "neg(neg(?a)) => ?a");
+    ck_assert_str_eq(s.rules.rules[s.result.path[1].site.rule]->text,
+                     "neg(neg(?a)) => ?a");
     scene_clear(&s);
 }
 END_TEST
@@ -284,8 +285,7 @@ START_TEST(test_search_is_deterministic)
         s.options.budget = 60;
         scene_run(&s);
         texts[run] = fixture_print(s.result.graph);
-        paths[run] =
-            path_hash(&s.result);
+        paths[run] = path_hash(&s.result);
         char *difference = fixture_difference(s.g, s.result.graph, 1e-5);
         ck_assert_msg(!difference, "%s\n%s", difference, texts[run]);
         scene_clear(&s);

@@ -181,9 +181,9 @@ START_TEST(test_stored_rules_apply_and_compute_the_same)
     int n_without = 0;
     if (!path)
         noe_skip("no rule database (NOETHER_RULES)");
-    noe_assert_ok(noe_rule_set_load(&rules, path,
-                                    NOE_CLASSES_SAFE | 1U << NOE_CLASS_FINITE, &err),
-                  err);
+    const noe_rule_filter filter = {.classes =
+                                        NOE_CLASSES_SAFE | 1U << NOE_CLASS_FINITE};
+    noe_assert_ok(noe_rule_set_load(&rules, path, &filter, &err), err);
     for (int i = 0; i < rules.n; i++)
         n_without += try_rule(rules.rules[i]) == 0;
     /* The verifier found dozens of instances of each; the reverse direction has the

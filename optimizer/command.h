@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The command line of noether-optimize.
+ */
+#ifndef NOE_OPTIMIZER_COMMAND_H
+#define NOE_OPTIMIZER_COMMAND_H
+
+#include "core/base/options.h"
+
+typedef struct noe_command {
+    const char *in, *out;
+    const char *rules, *costs, *device, *record;
+    const char *level, *json, *log, *replay;
+    noe_option_texts only_rules, skip_rules;
+    noe_option_texts input_shapes;
+    double alpha, time_limit, rtol, atol;
+    int64_t budget, check, threads, seed, fold_limit;
+    int explain, bisect, freeze, hot_weights, dry_run, verbose, no_timing,
+        assume_finite, constant_initializers;
+} noe_command;
+
+#define NOE_COMMAND_MAX_OPTIONS 48
+
+/* Fills in the defaults, and options with the table; c must stay where it is. */
+noe_program noe_command_describe(noe_command *c, noe_option *options);
+/* Exactly one way to say where the result goes; names from fixed sets; options that
+ * need others. */
+NOE_NODISCARD noe_status noe_command_check(noe_command *c, const char **operands, int n,
+                                           noe_error *err);
+/* The numeric classes of rules that --level and --assume-finite allow, a bit each. */
+unsigned noe_command_classes(const noe_command *c);
+
+#endif
