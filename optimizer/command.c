@@ -15,18 +15,20 @@ static const char epilogue[] =
     "(nothing is written), 2 usage, 3 bad or unsupported input, 4 input or output\n"
     "failed, 130 interrupted (the best result so far is written).\n";
 
+static const noe_command defaults = {.device = "cpu",
+                                     .level = "float",
+                                     .alpha = 1.05,
+                                     .rtol = NOE_CHECK_RTOL,
+                                     .atol = NOE_CHECK_ATOL,
+                                     .budget = 300,
+                                     .check = 3,
+                                     .threads = 1,
+                                     .seed = 1,
+                                     .fold_limit = -1};
+
 noe_program noe_command_describe(noe_command *c, noe_option *options)
 {
-    *c = (noe_command){.device = "cpu",
-                       .level = "float",
-                       .alpha = 1.05,
-                       .rtol = NOE_CHECK_RTOL,
-                       .atol = NOE_CHECK_ATOL,
-                       .budget = 300,
-                       .check = 3,
-                       .threads = 1,
-                       .seed = 1,
-                       .fold_limit = -1};
+    *c = defaults;
     const noe_option table[] = {
         {"output", 'o', NOE_OPTION_TEXT, &c->out, 0, 0, "<file>",
          "where the result goes (or a second operand)", 1},
