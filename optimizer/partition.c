@@ -397,7 +397,10 @@ static noe_status replay_whole(const noe_graph *g, const noe_rule_set *rules,
         NOE_TRY(copy_live(g, &r->graph, err));
     r->n_parts = r->n_path > 0;
     r->parts = noe_calloc(1, sizeof *r->parts);
-    r->parts[0] = (noe_search_part){.n_copies = 1, .n = r->n_path};
+    r->parts[0] = (noe_search_part){.n_copies = 1,
+                                    .n = r->n_path,
+                                    .before = r->before.seconds,
+                                    .after = r->after.seconds};
     count_rules(r, rules->n);
     NOE_TRY(noe_costs_graph(costs, g, INFINITY, &r->before, err));
     return noe_costs_graph(costs, r->graph, INFINITY, &r->after, err);
