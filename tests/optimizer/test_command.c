@@ -126,6 +126,47 @@ START_TEST(test_command_is_deterministic)
 }
 END_TEST
 
+#define ROOFLINE "--device roofline --budget 5 --rules "
+
+START_TEST(test_command_writes_the_input_where_nothing_is_gained)
+{
+    expect("model.onnx -o same.onnx --rules right.db --device roofline", 0,
+           "the model is written as it was");
+    shell("cmp model.onnx same.onnx");
+}
+END_TEST
+
+/* The log of a (wrong, unchecked) run gives the same bytes again. */
+START_TEST(test_command_replays_its_log)
+{
+    expect("model.onnx -o a.onnx --check 0 --log a.log --json a.json --explain "
+           "--record a.costs " ROOFLINE "wrong.db",
+           0, "at node");
+    shell("grep -q '\"decision\": \"better\"' a.json");
+    expect("model.onnx -o b.onnx --check 0 --replay a.log --log b.log " ROOFLINE
+           "wrong.db",
+           0, "0 rewrites tried");
+    shell("cmp a.onnx b.onnx && cmp a.log b.log");
+    expect("model.onnx -o c.onnx --check 0 --log c.log --budget 5 --rules wrong.db "
+           "--device table:a.costs",
+           0, "rules applied");
+    shell("cmp a.onnx c.onnx && cmp a.log c.log");
+    expect("a.onnx -o d.onnx --replay a.log " ROOFLINE "wrong.db", 2, "another model");
+    expect("model.onnx -o d.onnx --replay a.log " ROOFLINE "right.db", 2,
+           "is not among those that may be used");
+    ck_assert(!exists("d.onnx"));
+}
+END_TEST
+
+START_TEST(test_command_bisects)
+{
+    expect("model.onnx -o a.onnx --check 0 --log a.log " ROOFLINE "wrong.db", 0, "");
+    expect("model.onnx --bisect --replay a.log " ROOFLINE "wrong.db", 0,
+           "breaks the check");
+    ck_assert(!exists("model.onnx.tmp"));
+}
+END_TEST
+
 /* The heart of it: a wrong rule makes a wrong model, the check sees it, and neither the
  * result nor a temporary file is there afterwards; an old result is left as it was. */
 START_TEST(test_command_writes_nothing_when_the_check_fails)
@@ -168,6 +209,17 @@ static const struct {
     {"model.onnx -o no/such/folder/out.onnx --rules right.db --budget 0", 4,
      "no/such/folder"},
     {"model.onnx -o out.onnx --rules right.db --input-shape nonsense", -1, "nonsense"},
+    {"model.onnx -o out.onnx --rules right.db --level mild", 2, "mild"},
+    {"model.onnx -o out.onnx --rules right.db --skip-rule feed", 2, "'feed'"},
+    {"model.onnx -o out.onnx --rules right.db --only-rule feed", 2, "'feed'"},
+    {"model.onnx -o out.onnx --rules right.db --freeze", 2, "--costs"},
+    {"model.onnx -o out.onnx --rules right.db --bisect", 2, "--replay"},
+    {"model.onnx -o out.onnx --rules right.db --device table:", 2, "table:"},
+    {"model.onnx -o out.onnx --rules right.db --device table:absent", 4, "absent"},
+    {"model.onnx -o out.onnx --rules right.db --device ort:/absent/lib.so", 4,
+     "/absent/lib.so"},
+    {"model.onnx -o out.onnx --rules right.db --replay absent.log", 4, "absent.log"},
+    {"model.onnx -o out.onnx --rules right.db --replay model.onnx", 3, "model.onnx"},
 };
 enum { N_REFUSED = sizeof refused / sizeof *refused };
 
@@ -196,6 +248,9 @@ Suite *suite_command(void)
     tcase_add_test(tc, test_command_writes_a_result);
     tcase_add_test(tc, test_command_is_deterministic);
     tcase_add_test(tc, test_command_writes_nothing_when_the_check_fails);
+    tcase_add_test(tc, test_command_writes_the_input_where_nothing_is_gained);
+    tcase_add_test(tc, test_command_replays_its_log);
+    tcase_add_test(tc, test_command_bisects);
     tcase_add_test(tc, test_command_dry_run_writes_nothing);
     tcase_add_loop_test(tc, test_command_refuses, 0, N_REFUSED);
     suite_add_tcase(s, tc);
