@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MAX_ELEMENTS 600
+#define MAX_ELEMENTS 1200
 #define N_SAMPLES    3
 #define TOLERANCE    1e-7
 
@@ -499,12 +499,14 @@ static bool is_small(const noe_rule *r, const noe_instance *inst)
     return true;
 }
 
-static void look(const noe_rule *r, const noe_instance *inst, uint64_t seed,
-                 brute_report *report)
+void brute_look(const noe_rule *r, const noe_instance *inst, uint64_t seed,
+                brute_report *report)
 {
     if (!is_small(r, inst))
         return;
     report->n_instances++;
+    if (report->answer == BRUTE_NOTHING)
+        report->answer = BRUTE_TRUE;
     if (differs(r, inst, seed, &report->where))
         report->answer = BRUTE_FALSE;
 }
@@ -517,14 +519,12 @@ void brute_check(const noe_rule *rule, uint64_t seed, int n_tries, int n_found,
     noe_rng rng = noe_rng_split(seed, "brute shapes", 0);
     for (int i = 0; i < n_tries && report->answer != BRUTE_FALSE; i++) {
         if (draw_instance(rule, &rng, inst))
-            look(rule, inst, seed + (uint64_t)i, report);
+            brute_look(rule, inst, seed + (uint64_t)i, report);
     }
     for (int i = 0; i < n_found && report->answer != BRUTE_FALSE; i++) {
         int attempts = 0;
         if (noe_instance_find(rule, seed ^ 0x5bd1e995, i, 60, inst, &attempts))
-            look(rule, inst, seed + (uint64_t)i, report);
+            brute_look(rule, inst, seed + (uint64_t)i, report);
     }
-    if (report->answer != BRUTE_FALSE && report->n_instances > 0)
-        report->answer = BRUTE_TRUE;
     free(inst);
 }

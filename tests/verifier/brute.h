@@ -28,4 +28,8 @@ bool brute_knows(const noe_rule *rule);
 void brute_check(const noe_rule *rule, uint64_t seed, int n_tries, int n_found,
                  brute_report *report);
 
+/* The same at one more instance, somebody else's. */
+void brute_look(const noe_rule *rule, const noe_instance *inst, uint64_t seed,
+                brute_report *report);
+
 #endif

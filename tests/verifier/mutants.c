@@ -252,7 +252,7 @@ void count_mutants(noe_verifier *v, const noe_rule *const *rules, int n_rules, i
     for (uint64_t i = 0; done < n && i < 100 * (uint64_t)n + 1000; i++) {
         noe_rng rng = noe_rng_split(seed, "mutant", i);
         const noe_rule *rule = rules[i % (uint64_t)n_rules];
-        mutation m = (mutation)(i / (uint64_t)n_rules % MUTATIONS);
+        mutation m = (mutation)((i + i / (uint64_t)n_rules) % MUTATIONS);
         bool ok = false;
         for (int k = 0; k < ATTEMPTS && !ok; k++)
             ok = mutate(rule, m, &rng, mutant);
@@ -266,6 +266,10 @@ void count_mutants(noe_verifier *v, const noe_rule *const *rules, int n_rules, i
         noe_verifier_check(v, mutant, &check);
         count->cpu_brute += middle - start;
         count->cpu_verify += noe_cpu_seconds() - middle;
+        /* Brute force has a look at what the verifier says is a difference. */
+        const noe_field_report *f = &check.field;
+        if (f->difference.found && f->n_instances > 0 && brute.answer != BRUTE_FALSE)
+            brute_look(mutant, f->instances[f->n_instances - 1], 1, &brute);
         note(count, m, mutant, &check, &brute);
         noe_check_clear(&check);
         noe_buf_clear(&brute.where);
