@@ -502,6 +502,8 @@ static bool inverse_reduce(noe_search *s, uint16_t node, const noe_shape *want)
     if (keep.i) {
         axes = suggest_axes(s, rank, want);
         axes = noe_search_param(s, node, NOE_PARAM_AXES, 0, &axes);
+        if (axes.n == 0 && !noe_search_chance(s, 8))
+            return false; /* says little */
     } else {
         if (noe_search_has_param(s, node, NOE_PARAM_AXES, 0, &axes))
             rank += axes.n;

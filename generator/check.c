@@ -370,11 +370,38 @@ static bool find_instance(const noe_rule *rule, uint64_t seed, int index, int ba
     return false;
 }
 
+static bool has_axes(const noe_rule *rule)
+{
+    for (int i = 0; i < rule->n_nodes; i++) {
+        const noe_pattern_node *n = &rule->nodes[i];
+        const noe_op_info *info = noe_op_get(n->op);
+        for (int k = 0; !n->is_var && k < info->n_params; k++) {
+            noe_param p = info->params[k];
+            if ((p == NOE_PARAM_PERM || p == NOE_PARAM_AXES || p == NOE_PARAM_AXIS) &&
+                n->params[k] != NOE_TERM_ABSENT &&
+                rule->terms[n->params[k]].kind == NOE_TERM_PVAR)
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool survives_widely(const noe_rule *rule, uint64_t seed, int base_rank,
                             int n_instances, noe_look *look)
 {
     noe_instance *inst = noe_malloc(2 * sizeof *inst);
     bool ok = true;
+    /* Axes that are told apart by nothing but the rule. */
+    for (int i = 0; i < n_instances && has_axes(rule) && ok; i++) {
+        noe_rng rng = noe_rng_split(seed, "equal", (uint64_t)i);
+        noe_instance_style style = {.rank = 2 + i % 3, .dims = 5, .max_elements = 1200};
+        for (int k = 0; k < ATTEMPTS / 4; k++) {
+            if (!noe_instance_try(rule, &rng, &style, &inst[1]))
+                continue;
+            ok = noe_field_agrees(rule, &inst[1], seed, n_instances + i, 1);
+            break;
+        }
+    }
     for (int i = 0; i < n_instances && ok; i++) {
         noe_instance *x = &inst[look->n_found > 0];
         if (i >= n_instances / 2 && look->n_found == 0)

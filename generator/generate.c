@@ -102,10 +102,12 @@ static noe_status run_space(run *r, const noe_space *space, noe_error *err)
     noe_universe *u = NULL;
     noe_pair *pairs = NULL;
     int n_pairs = 0;
-    *stats =
-        (noe_space_stats){.n_levels = r->options->n_levels, .n_samples = n_samples};
+    int n_levels = r->options->n_levels + space->deeper;
+    if (n_levels > NOE_MAX_LEVEL)
+        n_levels = NOE_MAX_LEVEL;
+    *stats = (noe_space_stats){.n_levels = n_levels, .n_samples = n_samples};
     memcpy(stats->name, space->name, sizeof stats->name);
-    noe_universe_options options = {.n_levels = r->options->n_levels,
+    noe_universe_options options = {.n_levels = n_levels,
                                     .n_samples = n_samples,
                                     .max_bytes = r->options->max_bytes,
                                     .folder = r->options->folder,

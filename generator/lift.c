@@ -624,6 +624,7 @@ static void generalize(lifter *l)
     drop_single_ranks(l);
     drop_twins(l);
     weaken_spreads(l, false);
+    drop_single_ranks(l);          /* what a spread says already */
     generalize_slots(l, is_plain); /* of what had too few instances before */
     generalize_slots(l, is_shape);
 }

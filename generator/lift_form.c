@@ -60,8 +60,8 @@ static int find_slot(const noe_forms *l, const noe_slot *s)
         const noe_slot *o = &l->slots[i];
         bool same_param =
             o->param == s->param || (is_bound(o->param) && is_bound(s->param));
-        if (same_param && o->rank == s->rank && o->is_patterned == s->is_patterned &&
-            noe_value_eq(&o->value, &s->value))
+        if (same_param && o->rank == s->rank && o->of_pad == s->of_pad &&
+            o->is_patterned == s->is_patterned && noe_value_eq(&o->value, &s->value))
             return i;
     }
     return -1;
@@ -77,6 +77,7 @@ static int add_slot(noe_forms *l, const noe_pair_node *node, int k, int axis_slo
         s.rank = l->pair->nodes[node->in[0]].shape.rank;
     if (is_bound(param))
         s.axis_slot = axis_slot;
+    s.of_pad = node->op == NOE_OP_PAD;
     int i = find_slot(l, &s);
     if (i >= 0)
         return i;
@@ -246,9 +247,31 @@ static void add_head_forms(const noe_forms *l, noe_slot *s)
     }
 }
 
+/* What is left of a shape when some axes are squeezed. */
+static void add_without_forms(const noe_forms *l, noe_slot *s)
+{
+    for (int i = 0; i < l->n_slots * l->pair->n_vars; i++) {
+        int other = i / l->pair->n_vars, var = i % l->pair->n_vars, n = 0;
+        const noe_slot *o = &l->slots[other];
+        const noe_shape *x = &l->pair->vars[var].shape;
+        bool same = o->param == NOE_PARAM_AXES && o->rank == x->rank;
+        for (int k = 0; same && k < x->rank; k++) {
+            bool dropped = false;
+            for (int m = 0; m < o->value.n; m++)
+                dropped = dropped || o->value.list[m] == k;
+            if (!dropped)
+                same = n < s->value.n && x->dim[k] == s->value.list[n++];
+        }
+        if (same && n == s->value.n)
+            add_form(s,
+                     (noe_form){.kind = NOE_FORM_WITHOUT, .var = var, .other = other});
+    }
+}
+
 static void add_shape_forms(const noe_forms *l, noe_slot *s)
 {
     const noe_pair *pair = l->pair;
+    add_without_forms(l, s);
     add_head_forms(l, s);
     for (int v = 0; v < pair->n_vars; v++) {
         const noe_shape *x = &pair->vars[v].shape;
@@ -267,6 +290,19 @@ static void add_shape_forms(const noe_forms *l, noe_slot *s)
     bool is_matrix = s->value.n <= 2;
     add_form(s, (noe_form){.kind = is_matrix ? NOE_FORM_DIMS_END : NOE_FORM_DIMS});
     add_form(s, (noe_form){.kind = is_matrix ? NOE_FORM_DIMS : NOE_FORM_DIMS_END});
+}
+
+/* A window as large as the image. */
+static void add_window_forms(const noe_forms *l, noe_slot *s)
+{
+    for (int v = 0; v < l->pair->n_vars; v++) {
+        const noe_shape *x = &l->pair->vars[v].shape;
+        bool same = x->rank == s->value.n + 2;
+        for (int i = 0; same && i < s->value.n; i++)
+            same = x->dim[2 + i] == s->value.list[i];
+        if (same)
+            add_form(s, (noe_form){.kind = NOE_FORM_WINDOW, .var = v});
+    }
 }
 
 static void add_offset_forms(const noe_forms *l, noe_slot *s)
@@ -376,13 +412,28 @@ static bool may_be_variable(const noe_forms *l, const noe_slot *s)
     return l->costly < 0 || s->n_uses[l->costly] > 0;
 }
 
+/* Strides and dilations of 1, no pads: what is not written. */
+static bool is_default(const noe_slot *s)
+{
+    int64_t usual = s->param == NOE_PARAM_PADS ? 0 : 1;
+    if (s->param != NOE_PARAM_STRIDES && s->param != NOE_PARAM_DILATIONS &&
+        (s->param != NOE_PARAM_PADS || s->of_pad))
+        return false;
+    for (int i = 0; i < s->value.n; i++) {
+        if (s->value.list[i] != usual)
+            return false;
+    }
+    return true;
+}
+
 /* Whether a parameter variable would say more than the value: if it ties two uses
  * together. A lone one only has the values that make the types fit. Axes and the shapes
  * of ones and zeros are another matter: there the others are as good. */
 static bool is_worth_a_variable(const noe_slot *s)
 {
+    bool is_step = s->param == NOE_PARAM_STRIDES || s->param == NOE_PARAM_DILATIONS;
     return s->n_uses[0] + s->n_uses[1] > 1 || is_axes_like(s->param) ||
-           s->param == NOE_PARAM_SHAPE;
+           s->param == NOE_PARAM_SHAPE || (is_step && !is_default(s));
 }
 
 static void add_asked(noe_slot *s, noe_asked asked, int axis, int var, int other)
@@ -419,6 +470,11 @@ static void add_axis_variables(const noe_forms *l, noe_slot *s)
         if (its_least > most || its_most < least)
             add_asked(s, NOE_ASKED_OTHER, 0, var, i);
     }
+    /* Of images the first two axes are batch and channels, whatever the rank is. */
+    for (int k = 1; k <= 2 && s->rank > 3; k++) {
+        if (most < k)
+            add_asked(s, NOE_ASKED_UNDER, k, 0, 0);
+    }
     for (int k = 1; k <= 2; k++) {
         if (least >= k)
             add_asked(s, NOE_ASKED_FROM, k, 0, 0);
@@ -450,7 +506,7 @@ static void add_variables(const noe_forms *l, noe_slot *s)
     if (s->param == NOE_PARAM_PERM)
         add_perm_variables(s);
     int var = variable_of_rank(l->pair, s->value.n / 2);
-    if (s->param == NOE_PARAM_PADS && s->value.n > 4 && var >= 0)
+    if (s->of_pad && s->value.n > 4 && var >= 0)
         add_asked(s, NOE_ASKED_SPATIAL, 0, var, 0);
 }
 
@@ -462,6 +518,10 @@ static void collect_forms(noe_forms *l)
          * what it should be comes first. */
         if (s->is_patterned)
             add_shape_forms(l, s);
+        if (s->param == NOE_PARAM_KERNEL_SHAPE)
+            add_window_forms(l, s);
+        if (!is_worth_a_variable(s) && is_default(s))
+            add_form(s, (noe_form){.kind = NOE_FORM_DEFAULT});
         if (!is_worth_a_variable(s) && !noe_slot_is_useless(s))
             add_form(s, (noe_form){.kind = NOE_FORM_LITERAL});
         if (is_worth_a_variable(s) && may_be_variable(l, s))
@@ -484,6 +544,8 @@ static void collect_forms(noe_forms *l)
             add_form(s, (noe_form){.kind = NOE_FORM_FROM_END});
         if (!is_worth_a_variable(s) && may_be_variable(l, s))
             add_form(s, (noe_form){.kind = NOE_FORM_VARIABLE});
+        if (is_worth_a_variable(s) && is_default(s))
+            add_form(s, (noe_form){.kind = NOE_FORM_DEFAULT});
         if (is_worth_a_variable(s) || noe_slot_is_useless(s))
             add_form(s, (noe_form){.kind = NOE_FORM_LITERAL});
     }
@@ -565,7 +627,7 @@ bool noe_forms_fit(const noe_forms *f, const noe_choice *c)
     for (int i = 0; i < f->n_slots; i++) {
         const noe_form *x = &f->slots[i].forms[c->form[i]];
         bool needs = x->kind == NOE_FORM_OFFSET || x->kind == NOE_FORM_SPATIAL ||
-                     x->kind == NOE_FORM_PICK;
+                     x->kind == NOE_FORM_PICK || x->kind == NOE_FORM_WITHOUT;
         if (needs &&
             f->slots[x->other].forms[c->form[x->other]].kind != NOE_FORM_VARIABLE)
             return false;

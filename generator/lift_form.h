@@ -25,6 +25,9 @@ typedef enum noe_form_kind {
     NOE_FORM_WITH_ONES, /* shape(var) and ones behind it */
     NOE_FORM_DIMS,      /* list of dims, literals where none fits */
     NOE_FORM_DIMS_END,  /* the same, axes counted from the end */
+    NOE_FORM_WITHOUT,   /* shape(var) without the axes that slot `other` names */
+    NOE_FORM_WINDOW,    /* the sizes of var's spatial axes */
+    NOE_FORM_DEFAULT,   /* left out: as many ones or zeros as there are spatial axes */
     NOE_FORM_LEAD,      /* the leading axes of var, all but `axis` of them, and dims */
     NOE_FORM_FROM_END,  /* axis or axes from the end */
     NOE_FORM_LITERAL,
@@ -35,6 +38,7 @@ typedef enum noe_asked {
     NOE_ASKED_NOTHING,
     NOE_ASKED_OTHER,   /* none of it is what slot `other` is */
     NOE_ASKED_FROM,    /* all axes from `axis` on */
+    NOE_ASKED_UNDER,   /* all axes before axis `axis` */
     NOE_ASKED_BEFORE,  /* all axes before the last `axis` ones of var */
     NOE_ASKED_SINGLE,  /* one axis */
     NOE_ASKED_TAIL,    /* the last `axis` places as in the pair, counted from the end */
@@ -54,6 +58,7 @@ typedef struct noe_slot {
     noe_value value;
     int rank;          /* axes: of the operand */
     int axis_slot;     /* bounds of slices: slot of the axis, else -1 */
+    bool of_pad;       /* pads of the operator pad, not of a window */
     bool is_patterned; /* shape of a constant other than zeros and ones */
     int n_uses[2];     /* on the left, on the right */
     noe_form forms[NOE_LIFT_MAX_FORMS]; /* general ones first */

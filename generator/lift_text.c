@@ -188,6 +188,13 @@ static void print_slot(noe_buf *b, const view *l, int i)
     case NOE_FORM_PICK:
         noe_buf_printf(b, "at($p%d, $p%d)", f->other, f->other2);
         break;
+    case NOE_FORM_WITHOUT:
+        noe_buf_printf(b, "without(shape(?%c), $p%d)", noe_var_letter(f->var),
+                       f->other);
+        break;
+    case NOE_FORM_WINDOW:
+        noe_buf_printf(b, "skip(shape(?%c), 2)", noe_var_letter(f->var));
+        break;
     case NOE_FORM_DIM:
         print_dim(b, l, s->axis_slot, f->var, f->axis);
         break;
@@ -220,6 +227,7 @@ static void print_slot(noe_buf *b, const view *l, int i)
     case NOE_FORM_FROM_END:
         print_from_end(b, s);
         break;
+    case NOE_FORM_DEFAULT:
     case NOE_FORM_LITERAL:
         noe_value_print(b, &s->value);
         break;
@@ -258,12 +266,17 @@ static void print_term(noe_buf *b, const view *l, int i)
         return;
     }
     const noe_op_info *info = noe_op_get(node->op);
+    const char *separator = "[";
     noe_buf_puts(b, info->name);
     for (int k = 0; k < info->n_params; k++) {
-        noe_buf_printf(b, "%s%s=", k ? ", " : "[", noe_param_name(info->params[k]));
-        print_slot(b, l, l->f->slot_of[i][k]);
+        int s = l->f->slot_of[i][k];
+        if (chosen(l, s) == NOE_FORM_DEFAULT)
+            continue;
+        noe_buf_printf(b, "%s%s=", separator, noe_param_name(info->params[k]));
+        print_slot(b, l, s);
+        separator = ", ";
     }
-    noe_buf_puts(b, info->n_params ? "](" : "(");
+    noe_buf_puts(b, *separator == ',' ? "](" : "(");
     bool swap = is_better_swapped(l->pair, node);
     for (int k = 0; k < node->n_in; k++) {
         noe_buf_puts(b, k ? ", " : "");
@@ -455,6 +468,9 @@ static void print_asked(noe_buf *b, const view *l, int i)
         break;
     case NOE_ASKED_FROM:
         noe_buf_printf(b, list ? "%d <= at($p%d, 0)" : "%d <= $p%d", f->axis, i);
+        break;
+    case NOE_ASKED_UNDER:
+        noe_buf_printf(b, list ? "at($p%d, -1) < %d" : "$p%d < %d", i, f->axis);
         break;
     case NOE_ASKED_BEFORE:
         noe_buf_printf(b, list ? "at($p%d, -1) < " : "$p%d < ", i);

@@ -13,7 +13,8 @@
 #define MAX_LISTED 8
 #define ANY_OP     NOE_OP_COUNT
 
-const char noe_space_names[] = "default, taso, matrix, product, layout, image, order";
+const char noe_space_names[] =
+    "default, taso, matrix, product, layout, image, order, batch, kernel, shift";
 
 /* Values of one parameter worth enumerating, for one operator or for all. Numbers are
  * lists of one entry, floating-point ones in quarters. */
@@ -55,7 +56,9 @@ typedef struct space_spec {
     unsigned without_traits;
     const char *only,
         *without; /* operators by name, blank-separated; NULL: all, none */
-    bool equal_shapes, keep_kernels, is_ordered;
+    bool equal_shapes, keep_kernels, is_ordered, any_roles;
+    int batch_cut; /* where batches may be cut, if that is not 0 */
+    int deeper;    /* levels beyond those of the joint spaces */
     int64_t odd_inner, max_elements, max_dim;
     int n_samples;
 } space_spec;
@@ -151,6 +154,7 @@ static const choice image_choices[] = {
     {ANY_OP, NOE_PARAM_DILATIONS, 1, {{2, {1, 1}}}},
     {NOE_OP_PAD, NOE_PARAM_PADS, 1, {{8, {0, 0, 1, 1, 0, 0, 1, 1}}}},
     {NOE_OP_CONV, NOE_PARAM_PADS, 2, {{4, {1, 1, 1, 1}}, {4, {0, 0, 0, 0}}}},
+    {NOE_OP_AVERAGE_POOL, NOE_PARAM_PADS, 2, {{4, {1, 1, 1, 1}}, {4, {0, 0, 0, 0}}}},
     {ANY_OP, NOE_PARAM_PADS, 1, {{4, {1, 1, 1, 1}}}},
     {ANY_OP, NOE_PARAM_KERNEL_SHAPE, 1, {{2, {3, 3}}}},
     {ANY_OP, NOE_PARAM_GROUP, 2, {{1, {1}}, {1, {4}}}},
@@ -178,6 +182,64 @@ static const choice order_choices[] = {
     {ANY_OP, NOE_PARAM_STEP, 1, {{1, {1}}}},
     {ANY_OP, NOE_PARAM_PERM, 1, {{2, {1, 0}}}},
     {ANY_OP, NOE_PARAM_ALPHA, 1, {{1, {1}}}},
+};
+
+/* Batches of matrices, and what turns and merges their axes. */
+static const leaf_spec batch_leaves[] = {
+    {"x", 2, 3, {2, 3, 4}, false, 1, 1, ANY_OP},
+    {"w", 2, 2, {4, 5}, true, 0, 0, ANY_OP},
+    {"y", 2, 3, {2, 4, 5}, false, 0, 0, ANY_OP},
+    {"r", 1, 1, {4}, true, 0, 0, ANY_OP},
+    {"s", 1, 0, {0}, true, 0, 0, ANY_OP},
+};
+static const choice batch_choices[] = {
+    {ANY_OP, NOE_PARAM_AXIS, 3, {{1, {0}}, {1, {1}}, {1, {2}}}},
+    {ANY_OP, NOE_PARAM_AXES, 3, {{1, {1}}, {1, {2}}, {2, {1, 2}}}},
+    {ANY_OP, NOE_PARAM_KEEPDIMS, 2, {{1, {1}}, {1, {0}}}},
+    {ANY_OP, NOE_PARAM_STEP, 1, {{1, {1}}}},
+    {ANY_OP, NOE_PARAM_PERM, 3, {{3, {0, 2, 1}}, {3, {1, 0, 2}}, {3, {1, 2, 0}}}},
+};
+static const reshape_spec batch_reshapes[] = {
+    {{3, {2, 3, 4}}, {2, {6, 4}}}, {{2, {6, 4}}, {3, {2, 3, 4}}},
+    {{3, {2, 3, 4}}, {1, {24}}},   {{2, {6, 4}}, {1, {24}}},
+    {{3, {2, 3, 5}}, {2, {6, 5}}}, {{2, {6, 5}}, {3, {2, 3, 5}}},
+    {{3, {2, 1, 4}}, {2, {2, 4}}}, {{3, {2, 3, 1}}, {2, {2, 3}}},
+    {{1, {4}}, {2, {4, 1}}},
+};
+
+/* Kernels that are computed by convolution. */
+static const leaf_spec kernel_leaves[] = {
+    {"x", 1, 4, {1, 3, 5, 6}, false, 0, 0, ANY_OP},
+    {"p", 1, 4, {2, 3, 1, 1}, true, 0, 0, ANY_OP},
+    {"w", 1, 4, {2, 3, 2, 2}, true, 0, 0, ANY_OP},
+    {"q", 1, 4, {5, 2, 1, 1}, true, 0, 0, ANY_OP},
+    {"v", 1, 4, {5, 2, 2, 2}, true, 0, 0, ANY_OP},
+};
+static const choice kernel_choices[] = {
+    {ANY_OP, NOE_PARAM_STRIDES, 2, {{2, {1, 1}}, {2, {2, 1}}}},
+    {ANY_OP, NOE_PARAM_DILATIONS, 2, {{2, {1, 1}}, {2, {1, 2}}}},
+    {ANY_OP, NOE_PARAM_PADS, 2, {{4, {0, 0, 0, 0}}, {4, {1, 0, 1, 1}}}},
+    {ANY_OP, NOE_PARAM_GROUP, 1, {{1, {1}}}},
+    {ANY_OP, NOE_PARAM_PERM, 1, {{4, {1, 0, 2, 3}}}},
+};
+
+/* What is added to every pixel, before or after a convolution. */
+static const leaf_spec shift_leaves[] = {
+    {"x", 1, 4, {2, 3, 4, 5}, false, 0, 0, ANY_OP},
+    {"w", 1, 4, {4, 3, 2, 2}, true, 0, 0, ANY_OP},
+    {"p", 1, 4, {4, 3, 1, 1}, true, 0, 0, ANY_OP},
+    {"b", 1, 3, {3, 1, 1}, true, 0, 0, ANY_OP},
+};
+static const choice shift_choices[] = {
+    {ANY_OP, NOE_PARAM_STRIDES, 1, {{2, {1, 1}}}},
+    {ANY_OP, NOE_PARAM_DILATIONS, 1, {{2, {1, 1}}}},
+    {ANY_OP, NOE_PARAM_PADS, 1, {{4, {0, 0, 0, 0}}}},
+    {ANY_OP, NOE_PARAM_GROUP, 1, {{1, {1}}}},
+    {ANY_OP, NOE_PARAM_AXES, 2, {{1, {1}}, {3, {1, 2, 3}}}},
+    {ANY_OP, NOE_PARAM_KEEPDIMS, 2, {{1, {1}}, {1, {0}}}},
+};
+static const reshape_spec shift_reshapes[] = {
+    {{4, {4, 1, 1, 1}}, {3, {4, 1, 1}}},
 };
 
 #define TABLES(LEAVES, CHOICES)                                         \
@@ -237,6 +299,36 @@ static const space_spec specs[] = {
      .max_elements = 24,
      .max_dim = 12,
      .n_samples = 16},
+    {.name = "batch",
+     .by_default = true,
+     TABLES(batch_leaves, batch_choices),
+     .reshapes = batch_reshapes,
+     .n_reshapes = N_OF(batch_reshapes),
+     .only = "matmul add mul relu transpose reshape slice concat reduce_sum "
+             "reduce_mean softmax",
+     .batch_cut = 1,
+     .max_elements = 120,
+     .max_dim = 12,
+     .n_samples = 8},
+    {.name = "kernel",
+     .by_default = true,
+     TABLES(kernel_leaves, kernel_choices),
+     .only = "conv transpose",
+     .any_roles = true,
+     .deeper = 1,
+     .max_elements = 400,
+     .max_dim = 12,
+     .n_samples = 4},
+    {.name = "shift",
+     .by_default = true,
+     TABLES(shift_leaves, shift_choices),
+     .reshapes = shift_reshapes,
+     .n_reshapes = N_OF(shift_reshapes),
+     .only = "conv add mul reduce_sum reshape",
+     .deeper = 1,
+     .max_elements = 400,
+     .max_dim = 12,
+     .n_samples = 4},
 };
 
 static bool is_listed(const char *names, const char *name, char separator)
@@ -352,6 +444,8 @@ static void add_leaves(noe_space *space, const space_spec *spec)
                                .group = i};
         if (s->cut)
             leaf.cuts[s->cut_axis] = UINT32_C(1) << s->cut;
+        if (spec->batch_cut && s->rank > 2)
+            leaf.cuts[0] = UINT32_C(1) << spec->batch_cut;
         if (leaf.is_constant) {
             leaf.params.n = 1;
             leaf.params.v[0] = noe_value_list(NOE_KIND_INTS, s->rank, s->dim);
@@ -385,6 +479,8 @@ static void build(const space_spec *spec, const char *only, noe_space *space)
     *space = (noe_space){.equal_shapes = spec->equal_shapes,
                          .keep_kernels = spec->keep_kernels,
                          .is_ordered = spec->is_ordered,
+                         .any_roles = spec->any_roles,
+                         .deeper = spec->deeper,
                          .odd_inner = spec->odd_inner,
                          .max_elements = spec->max_elements,
                          .max_dim = spec->max_dim,
@@ -499,6 +595,24 @@ static bool has_param(noe_op op, noe_param p)
     return false;
 }
 
+static bool is_uniform(const noe_move *move, noe_param p, int64_t value)
+{
+    const noe_value *v = noe_params_get(move->op, &move->params, p);
+    for (int i = 0; i < v->n; i++) {
+        if (v->list[i] != value)
+            return false;
+    }
+    return true;
+}
+
+/* No strides, pads or dilations. */
+static bool is_plain_window(const noe_move *move)
+{
+    return move->op == NOE_OP_CONV && is_uniform(move, NOE_PARAM_STRIDES, 1) &&
+           is_uniform(move, NOE_PARAM_DILATIONS, 1) &&
+           is_uniform(move, NOE_PARAM_PADS, 0);
+}
+
 /* What a space asks for beyond well-typedness, to leave out uninteresting terms. */
 static bool is_interesting(const noe_space *space, const noe_move *move,
                            const noe_shape *a, bool a_is_weight, const noe_shape *b,
@@ -509,7 +623,8 @@ static bool is_interesting(const noe_space *space, const noe_move *move,
     if (a->rank == 0)
         return !space->equal_shapes;
     if (has_param(move->op, NOE_PARAM_STRIDES)) {
-        if (a_is_weight || (move->n_in == 2 && !b_is_weight))
+        if ((a_is_weight && !(space->any_roles && is_plain_window(move))) ||
+            (move->n_in == 2 && !b_is_weight))
             return false;
         if (space->keep_kernels && move->op == NOE_OP_CONV) {
             const noe_value *pads =
@@ -523,8 +638,8 @@ static bool is_interesting(const noe_space *space, const noe_move *move,
     if (move->op == NOE_OP_PAD && space->keep_kernels)
         return is_kernel_3x3(out);
     if (move->op == NOE_OP_MATMUL)
-        return a->rank == 2 && b->rank == 2 && a->dim[1] != 1 &&
-               a->dim[1] != space->odd_inner;
+        return a->rank > 0 && a->rank <= 3 && a->dim[a->rank - 1] != 1 &&
+               a->dim[a->rank - 1] != space->odd_inner;
     return true;
 }
 

@@ -52,6 +52,8 @@ typedef struct noe_space {
     noe_move moves[NOE_SPACE_MAX_MOVES];
     int n_moves;
     bool equal_shapes; /* elementwise operands have equal shapes or one is a scalar */
+    bool any_roles;    /* kernels may be convolved, too, plainly */
+    int deeper;        /* levels beyond those of the joint spaces */
     bool keep_kernels; /* pad makes kernels of 3x3 out of smaller ones, and no more */
     int64_t odd_inner; /* matmul does not contract over this dimension; 0: any */
     int64_t max_elements, max_dim;
@@ -65,7 +67,7 @@ extern const char noe_space_names[];
 /* Builds the spaces that `ops` names: a set ("default", "taso"), one space ("matrix"),
  * or operators separated by commas, which restrict the default set to these. spaces has
  * room for NOE_SPACE_MAX. */
-#define NOE_SPACE_MAX 6
+#define NOE_SPACE_MAX 12
 NOE_NODISCARD noe_status noe_space_build(const char *ops, noe_space *spaces, int *n,
                                          noe_error *err);
 

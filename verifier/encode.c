@@ -324,6 +324,19 @@ static Z3_ast shape_of_variable(const noe_encoder *e, const noe_scope *s, uint16
     return make_list(e, (unsigned)rank, items);
 }
 
+/* The value of a parameter variable: a list of numbers where its length is known. */
+static Z3_ast value_of_variable(const noe_encoder *e, const noe_scope *s, uint16_t var)
+{
+    Z3_ast items[NOE_MAX_LIST];
+    noe_param_kind kind = s->rule->pvars[var].kind;
+    if (!s->ranks || (kind != NOE_KIND_AXES && kind != NOE_KIND_INTS))
+        return s->pvar[var];
+    int n = s->ranks->binding.pvalue[var].n;
+    for (int i = 0; i < n; i++)
+        items[i] = apply(e, NOE_FN_AT, s->pvar[var], number(e, i));
+    return make_list(e, (unsigned)n, items);
+}
+
 static Z3_ast encode_leaf(const noe_encoder *e, noe_scope *s, const noe_term *t)
 {
     switch ((int)t->kind) {
@@ -332,7 +345,7 @@ static Z3_ast encode_leaf(const noe_encoder *e, noe_scope *s, const noe_term *t)
     case NOE_TERM_FLOAT:
         return float_constant(e, t->f);
     case NOE_TERM_PVAR:
-        return s->pvar[t->var];
+        return value_of_variable(e, s, t->var);
     case NOE_TERM_RANK:
         return fold(e, NOE_TERM_LEN, shape_of_variable(e, s, t->var));
     case NOE_TERM_SHAPE:
@@ -498,9 +511,11 @@ static Z3_ast encode_param(const noe_encoder *e, noe_scope *s, uint16_t node, in
     const noe_term *t = &s->rule->terms[term];
     if (noe_param_kind_of(param) == NOE_KIND_FLOAT && t->kind == NOE_TERM_INT)
         return float_constant(e, (double)t->i);
+    /* As it is, though ranks are known: equal to the list of its numbers. */
+    if (t->kind == NOE_TERM_PVAR)
+        return s->pvar[t->var];
     Z3_ast value = noe_encode_term(e, s, term);
-    bool plain = t->kind == NOE_TERM_PVAR || is_ground(s->rule, term);
-    return s->pattern && !plain ? abstract(e, s, value) : value;
+    return s->pattern && !is_ground(s->rule, term) ? abstract(e, s, value) : value;
 }
 
 Z3_ast noe_encode_node(const noe_encoder *e, noe_scope *s, uint16_t node)

@@ -728,6 +728,30 @@ static void emit_conv_rank(const typing *t, Z3_ast operand)
     t->emit(t->ctx, Z3_mk_le(z3, rank(&l, operand), num(&l, 5)));
 }
 
+static void emit_length(const typing *t, uint16_t node, noe_param p, Z3_ast n)
+{
+    law l = {.e = t->e};
+    Z3_ast list = param_of(t, node, p);
+    if (list)
+        t->emit(t->ctx, eq(&l, fn(&l, NOE_FN_LEN, list, NULL), n));
+}
+
+/* Windows have as many numbers as there are spatial axes, pads two for each axis. */
+static void emit_lengths(const typing *t, uint16_t node, Z3_ast operand)
+{
+    Z3_context z3 = t->e->z3;
+    noe_op op = t->scope->rule->nodes[node].op;
+    law l = {.e = t->e};
+    Z3_ast n = rank(&l, operand), spatial[2] = {n, num(&l, 2)};
+    if (op != NOE_OP_PAD)
+        n = Z3_mk_sub(z3, 2, spatial);
+    Z3_ast twice[2] = {num(&l, 2), n};
+    emit_length(t, node, NOE_PARAM_PADS, Z3_mk_mul(z3, 2, twice));
+    emit_length(t, node, NOE_PARAM_STRIDES, n);
+    emit_length(t, node, NOE_PARAM_DILATIONS, n);
+    emit_length(t, node, NOE_PARAM_KERNEL_SHAPE, n);
+}
+
 static void emit_operands(const typing *t, uint16_t node, const Z3_ast *in)
 {
     Z3_context z3 = t->e->z3;
@@ -752,9 +776,16 @@ static void emit_operands(const typing *t, uint16_t node, const Z3_ast *in)
     case NOE_OP_CONV_TRANSPOSE:
         t->emit(t->ctx, eq(&l, rank(&l, in[0]), rank(&l, in[1])));
         emit_conv_rank(t, in[0]);
+        emit_lengths(t, node, in[0]);
+        break;
+    case NOE_OP_PAD:
+        emit_lengths(t, node, in[0]);
         break;
     case NOE_OP_MAX_POOL:
     case NOE_OP_AVERAGE_POOL:
+        emit_lengths(t, node, in[0]);
+        emit_conv_rank(t, in[0]);
+        break;
     case NOE_OP_RESIZE:
         emit_conv_rank(t, in[0]);
         break;

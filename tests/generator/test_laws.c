@@ -373,8 +373,10 @@ static const struct {
           "concat[axis=-1](?b, ?c))"},
     {MAT,
      "matmul(matmul(?a, ?b), ?c) => matmul(?a, matmul(?b, ?c)) where 2 <= rank(?b)"},
-    {MAT, "matmul(transpose[perm=$a](?a), transpose[perm=$a](?b)) => "
-          "transpose[perm=$a](matmul(?b, ?a)) where at($a, -1) == len($a) - 2"},
+    {MAT,
+     "matmul(transpose[perm=$a](?a), transpose[perm=$a](?b)) => "
+     "transpose[perm=$a](matmul(?b, ?a)) where at($a, -1) == len($a) - 2 && at($a, "
+     "-2) == len($a) - 1"},
     {MAT, "concat[axis=-2](matmul(?a, ?b), matmul(?c, ?b)) => "
           "matmul(concat[axis=-2](?a, ?c), ?b)"},
     {MAT, "add(matmul(?a, ?b), matmul(?c, ?d)) => matmul(concat[axis=-1](?a, ?c), "

@@ -91,10 +91,6 @@ static const struct {
     {"transpose concat",
      "concat[axis=$a](transpose[perm=$b](?a), transpose[perm=$b](?b)) => "
      "transpose[perm=$b](concat[axis=at($b, $a)](?a, ?b))"},
-    /* any permutation that turns the matrices round, whatever it does to batches */
-    {"matmul transpose", "matmul(transpose[perm=$a](?a), transpose[perm=$a](?b)) => "
-                         "transpose[perm=$a](matmul(?b, ?a)) where at($a, -1) == "
-                         "len($a) - 2"},
     /* the literal form, ranks said */
     {"relu", "relu(relu(?a)) => relu(?a) where rank(?a) == 2"},
 };
