@@ -56,9 +56,11 @@ void noe_partitions_push(noe_partitions *p, int thread, noe_record r);
 /* First failure to write or read a file. */
 noe_status noe_partitions_status(const noe_partitions *p, noe_error *err);
 uint64_t noe_partitions_spilled(const noe_partitions *p);
-/* The records of one partition, sorted by (key, node); the caller frees them. Their
- * place in p is empty then. Different partitions may be taken at the same time. */
+/* The records of one partition, in any order; the caller frees them. Their place in p
+ * is empty then. Different partitions may be taken at the same time. */
 noe_record *noe_partitions_take(noe_partitions *p, int partition, size_t *n);
+/* The records of a partition by (key, node); takes r and gives what is to be freed. */
+noe_record *noe_records_sort(noe_record *r, size_t n);
 
 /* plan.c */
 typedef struct noe_range {

@@ -4,6 +4,7 @@
  * its steps are).
  */
 #include "generator/engine.h"
+#include "generator/ranks.h"
 
 #include <stdlib.h>
 
@@ -168,7 +169,7 @@ static noe_status run_level(builder *b, int level)
     noe_visit visit = {u, plan, level, b->n_threads, records};
     noe_visit_level(&visit);
     noe_status status = NOE_OK;
-    if (noe_cancelled(u->env))
+    if (noe_ranks_max(noe_cancelled(u->env)))
         status = noe_fail(b->err, NOE_ERR_CANCELLED, "interrupted at level %d", level);
     else
         status = noe_merge_level(u, plan, level, b->n_threads, b->options->keep_all,
@@ -241,8 +242,15 @@ static noe_status check_options(const noe_universe_options *o, noe_error *err)
 static noe_status resume(builder *b, int *level)
 {
     noe_universe *u = b->u;
-    NOE_TRY(noe_checkpoint_read(u, b->options->checkpoints, b->options->keep_all, level,
-                                b->err));
+    noe_status status = noe_checkpoint_read(u, b->options->checkpoints,
+                                            b->options->keep_all, level, b->err);
+    if (noe_ranks_max(*level) != *level || noe_ranks_max(-*level) != -*level)
+        return noe_fail(
+            b->err, NOE_ERR_IO,
+            "%s: the processes find different levels there; they must share "
+            "the folder",
+            b->options->checkpoints);
+    NOE_TRY(status);
     if (*level == 0)
         return NOE_OK;
     noe_log(u->env, NOE_LOG_INFO, "%s: %d levels taken over from %s", u->space->name,
@@ -267,7 +275,7 @@ static noe_status run_levels(builder *b)
         status = resume(b, &level);
     while (status == NOE_OK && ++level <= b->u->n_levels) {
         status = run_level(b, level);
-        if (status == NOE_OK && b->options->checkpoints)
+        if (status == NOE_OK && b->options->checkpoints && noe_rank() == 0)
             status = noe_checkpoint_write(b->u, b->options->checkpoints,
                                           b->options->keep_all, level, b->err);
     }

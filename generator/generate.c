@@ -6,6 +6,7 @@
 
 #include "core/base/hash.h"
 #include "generator/known.h"
+#include "generator/ranks.h"
 #include <stdlib.h>
 
 typedef struct run {
@@ -115,7 +116,7 @@ static noe_status run_space(run *r, const noe_space *space, noe_error *err)
     noe_status status = noe_universe_build(space, &options, r->env, &u, err);
     if (status == NOE_OK)
         memcpy(stats->level, u->stats, sizeof stats->level);
-    if (status == NOE_OK && !r->options->only_enumerate) {
+    if (status == NOE_OK && !r->options->only_enumerate && noe_rank() == 0) {
         status = noe_universe_prune(u, &pairs, &n_pairs, &stats->prune, err);
     }
     noe_universe_free(u);

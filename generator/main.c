@@ -7,6 +7,7 @@
 
 #include "core/base/options.h"
 #include "core/base/pool.h"
+#include "generator/ranks.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,7 +186,8 @@ static noe_status run(const noe_env *env, noe_error *err)
     noe_generated g;
     noe_ruledb *db = NULL;
     /* Opened first: minutes of work are not lost to a path that cannot be written. */
-    if (db_path && !dry_run)
+    bool is_first = noe_rank() == 0;
+    if (db_path && !dry_run && is_first)
         NOE_TRY(noe_ruledb_open(db_path, NOE_RULEDB_CREATE, &db, err));
     char *folder = folder_of_database();
     o.folder = folder;
@@ -196,18 +198,18 @@ static noe_status run(const noe_env *env, noe_error *err)
         noe_ruledb_close(db);
         return status;
     }
-    if (dry_run)
+    if (dry_run && is_first)
         print_candidates(&g);
     else if (db && !only_enumerate)
         status = store(&g, &o, env, db, err);
     noe_ruledb_close(db);
-    if (status == NOE_OK && show_stats) {
+    if (status == NOE_OK && show_stats && is_first) {
         noe_buf b = {0};
         noe_generated_print_stats(&b, &g);
         printf("%s", noe_buf_text(&b));
         noe_buf_clear(&b);
     }
-    for (int i = 0; i < g.n_spaces && checkpoints && status == NOE_OK; i++)
+    for (int i = 0; i < g.n_spaces && checkpoints && status == NOE_OK && is_first; i++)
         noe_checkpoint_remove(g.space[i].name, checkpoints);
     noe_generated_clear(&g);
     return status;
@@ -217,17 +219,28 @@ int main(int argc, char **argv)
 {
     int n_operands = 0;
     const char *operands[1];
+    noe_ranks_start(&argc, &argv);
     noe_options_parse(&program, argc, argv, operands, &n_operands);
     if (list_ops) {
         print_ops();
+        noe_ranks_end(0);
         return 0;
     }
     noe_env env;
     noe_error err = {0};
     noe_env_init_cli(&env, program.name, NOE_LOG_INFO);
     env.seed = (uint64_t)seed;
-    env.n_threads = threads ? (int)threads : noe_processors();
+    /* Under mpirun it is the number of processes that says how much may work at once.
+     */
+    int n_threads = noe_ranks_count() > 1 ? 1 : noe_processors();
+    env.n_threads = threads ? (int)threads : n_threads;
+    if (noe_rank() != 0)
+        env.progress = NULL;
     noe_status status = run(&env, &err);
     noe_env_end_progress(&env);
-    return status == NOE_OK ? 0 : noe_report(&program, &err);
+    int exit_code = noe_status_exit_code(status);
+    if (status != NOE_OK && noe_rank() == 0)
+        exit_code = noe_report(&program, &err);
+    noe_ranks_end(exit_code);
+    return exit_code;
 }

@@ -5,6 +5,7 @@
  * but the e-nodes, numbered, and entered.
  */
 #include "generator/engine.h"
+#include "generator/ranks.h"
 
 #include <stdlib.h>
 
@@ -112,23 +113,70 @@ static bool is_kept(const merger *m, const noe_record *r, size_t n,
            (n_canonical && (known || n >= 2));
 }
 
-static void group_partition(void *arg, int thread, uint32_t item)
+/* Sorts and groups the records of a partition; takes them. */
+static void group_records(merger *m, int partition, noe_record *r, size_t n)
 {
-    (void)thread;
-    merger *m = arg;
-    size_t n, n_kept = 0;
-    noe_record *r = noe_partitions_take(m->records, (int)item, &n);
+    size_t n_kept = 0;
+    r = noe_records_sort(r, n);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && r[end].key == r[i].key; end++)
             NOE_ASSERT(r[end].node !=
                        r[end - 1].node); /* each e-node is visited once */
-        if (!is_kept(m, r + i, end - i, &m->stats[item]))
+        if (!is_kept(m, r + i, end - i, &m->stats[partition]))
             continue;
         memmove(r + n_kept, r + i, (end - i) * sizeof *r);
         n_kept += end - i;
     }
-    m->kept[item] = noe_realloc(r, (n_kept + 1) * sizeof *r);
-    m->n_kept[item] = n_kept;
+    m->kept[partition] = noe_realloc(r, (n_kept + 1) * sizeof *r);
+    m->n_kept[partition] = n_kept;
+}
+
+static void group_partition(void *arg, int thread, uint32_t item)
+{
+    (void)thread;
+    merger *m = arg;
+    size_t n;
+    noe_record *r = noe_partitions_take(m->records, (int)item, &n);
+    group_records(m, (int)item, r, n);
+}
+
+/* Partitions belong to the processes in turn. In one round each gets the records of its
+ * next partition from all others, and gives all others what it keeps of them. */
+static void group_round(merger *m, int first)
+{
+    int count = noe_ranks_count(), mine = first + noe_rank();
+    for (int p = first; p < first + count && p < NOE_PARTITIONS; p++) {
+        size_t n, bytes;
+        noe_record *r = noe_partitions_take(m->records, p, &n);
+        bytes = n * sizeof *r;
+        r = noe_ranks_gather(r, &bytes, p - first);
+        if (p == mine) {
+            m->kept[p] = r;
+            m->n_kept[p] = bytes / sizeof *r;
+        }
+    }
+    if (mine < NOE_PARTITIONS)
+        group_records(m, mine, m->kept[mine], m->n_kept[mine]);
+    for (int p = first; p < first + count && p < NOE_PARTITIONS; p++) {
+        size_t bytes = m->n_kept[p] * sizeof(noe_record), n = sizeof(partition_stats);
+        m->kept[p] = noe_ranks_share(m->kept[p], &bytes, p - first);
+        m->n_kept[p] = bytes / sizeof(noe_record);
+        partition_stats *stats = noe_malloc(n);
+        *stats = m->stats[p];
+        stats = noe_ranks_share(stats, &n, p - first);
+        m->stats[p] = *stats;
+        free(stats);
+    }
+}
+
+static void group_all(merger *m, int n_threads)
+{
+    if (noe_ranks_count() == 1) {
+        noe_parallel_for(n_threads, NOE_PARTITIONS, group_partition, m);
+        return;
+    }
+    for (int first = 0; first < NOE_PARTITIONS; first += noe_ranks_count())
+        group_round(m, first);
 }
 
 /* The e-nodes of one value, in their order; the representative is the first. */
@@ -389,8 +437,12 @@ noe_status noe_merge_level(noe_universe *u, const noe_plan *p, int level, int n_
     uint64_t n_groups = 0;
     group *groups = NULL;
     list_known(m);
-    noe_parallel_for(n_threads, NOE_PARTITIONS, group_partition, m);
+    group_all(m, n_threads);
     noe_status status = noe_partitions_status(records, err);
+    if (status != NOE_OK && noe_rank() != 0)
+        noe_log(u->env, NOE_LOG_ERROR, "process %d: %s", noe_rank(), err->text);
+    if (noe_ranks_max(status != NOE_OK) && status == NOE_OK)
+        status = noe_fail(err, NOE_ERR_IO, "another process cannot keep its records");
     if (status == NOE_OK) {
         add_stats(m);
         groups = list_groups(m, &n_groups);

@@ -16,6 +16,7 @@
  * operand, or the support that is looked at, in the block.
  */
 #include "generator/engine.h"
+#include "generator/ranks.h"
 
 #include <stdlib.h>
 
@@ -249,11 +250,11 @@ static void visit_value(worker *w, uint32_t x)
     }
 }
 
-/* The other threads are about as far as this one. */
+/* The other threads and processes are about as far as this one. */
 static void report(const crew *c, uint32_t block)
 {
     const noe_visit *v = c->v;
-    uint64_t n = c->workers[0].n_records * (uint64_t)v->n_threads;
+    uint64_t n = c->workers[0].n_records * (uint64_t)(v->n_threads * noe_ranks_count());
     double seconds = noe_wall_seconds() - c->start + 1e-9;
     double left = seconds * (double)(c->n_blocks - block) / (double)(block + 1);
     noe_progress(
@@ -270,7 +271,8 @@ static void visit_block(void *arg, int thread, uint32_t item)
     /* Large values first: they have about equally many partners. */
     uint32_t block = c->n_blocks - 1 - item;
     uint32_t end = (block + 1) * VALUES_PER_BLOCK;
-    if (noe_cancelled(c->v->u->env))
+    if (noe_cancelled(c->v->u->env) ||
+        block % (uint32_t)noe_ranks_count() != (uint32_t)noe_rank())
         return;
     for (uint32_t x = block * VALUES_PER_BLOCK; x < end; x++) {
         if (x < c->v->u->n_values)

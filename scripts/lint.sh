@@ -81,6 +81,7 @@ report foreign_headers "$(
   check_homes 'sqlite3\.h' '(tests/)?ruledb/'
   check_homes '(protobuf-c|[^">]*\.pb-c\.h)' '(tests/)?(onnx_io/|ruledb/(test_)?taso)'
   check_homes '(oneapi/)?dnnl' '(tests/)?runtime/'
+  check_homes 'mpi\.h' 'generator/ranks_mpi\.c'
   check_homes 'xxhash\.h' 'core/base/hash\.c'
   check_homes 'check\.h' 'tests/support/support\.h'
   check_homes '(pthread|stdatomic|threads|omp)\.h' '(core/base/pool\.c|core/definition\.c|runtime/)'
