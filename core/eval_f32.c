@@ -40,6 +40,7 @@ typedef float ACC;
 #define EXP(C, X)         expf(X)
 #define LOG(C, X)         logf(X)
 #define ERF(C, X)         erff(X)
+#define POW(C, X, E)      powf(X, (T)(E))
 #define SQRT(C, X)        sqrtf(X)
 #define RECIPROCAL(C, X)  (1 / (X))
 #define SHIFTED           1

@@ -40,6 +40,7 @@ typedef double ACC;
 #define EXP(C, X)         exp(X)
 #define LOG(C, X)         log(X)
 #define ERF(C, X)         erf(X)
+#define POW(C, X, E)      pow(X, (T)(E))
 #define SQRT(C, X)        sqrt(X)
 #define RECIPROCAL(C, X)  (1 / (X))
 #define SHIFTED           1

@@ -8,6 +8,7 @@
  */
 #include "core/field.h"
 #include "core/walk.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,6 +42,7 @@ typedef noe_fe_sum ACC;
 #define EXP(C, X)         noe_fe_exp((C)->field, X)
 #define LOG(C, X)         noe_fe_log((C)->field, X)
 #define ERF(C, X)         noe_fe_erf((C)->field, X)
+#define POW(C, X, E)      noe_fe_pow((C)->field, X, E)
 #define SQRT(C, X)        noe_fe_sqrt((C)->field, X)
 #define RECIPROCAL(C, X)  noe_fe_reciprocal((C)->field, X)
 #define SHIFTED           0

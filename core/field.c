@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/field.h"
 #include <math.h>
+#include <string.h>
 
 #define WINDOW_BITS 8
 
@@ -229,6 +230,23 @@ noe_fe noe_fe_reciprocal(const noe_field *f, noe_fe a)
         return r;
     int64_t n = noe_fe_number(r), limit = NOE_FIELD_UNIT * NOE_FIELD_BOUND;
     return n > -limit && n < limit ? r : odd_hash(f, NOE_FIELD_HASH_RECIPROCAL, a);
+}
+
+#define MAX_HALVES 64
+
+noe_fe noe_fe_pow(const noe_field *f, noe_fe a, double exponent)
+{
+    double halves = fabs(2 * exponent);
+    if (halves != floor(halves) || halves > MAX_HALVES) {
+        uint64_t bits;
+        memcpy(&bits, &exponent, sizeof bits);
+        return noe_fe_log(f, (noe_fe){(uint32_t)noe_mix64(bits ^ a.u), a.v});
+    }
+    int n = (int)halves;
+    noe_fe r = n % 2 ? noe_fe_sqrt(f, a) : (noe_fe){1, 1};
+    for (int i = 0; i < n / 2; i++)
+        r = noe_fe_mul(r, a);
+    return exponent < 0 ? noe_fe_reciprocal(f, r) : r;
 }
 
 int noe_fe_compare(const noe_field *f, noe_fe a, noe_fe b)

@@ -100,6 +100,8 @@ noe_fe noe_fe_reciprocal(const noe_field *f, noe_fe a);
 noe_fe noe_fe_exp(const noe_field *f, noe_fe a);
 noe_fe noe_fe_sqrt(const noe_field *f, noe_fe a);
 noe_fe noe_fe_log(const noe_field *f, noe_fe a);
+/* By products and sqrt for multiples of 1/2 up to 32, else a keyed hash. */
+noe_fe noe_fe_pow(const noe_field *f, noe_fe a, double exponent);
 noe_fe noe_fe_erf(const noe_field *f, noe_fe a);
 noe_fe noe_fe_sigmoid(const noe_field *f, noe_fe a);
 noe_fe noe_fe_tanh(const noe_field *f, noe_fe a);

@@ -5,6 +5,7 @@
  */
 #include "core/op.h"
 #include "core/base/hash.h"
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -267,6 +268,7 @@ bool noe_param_default(noe_op op, noe_param p, int spatial, noe_value *v)
     case NOE_PARAM_KEEPDIMS:
         *v = noe_value_int(NOE_KIND_INT, 1);
         return true;
+    case NOE_PARAM_APPROXIMATE:
     case NOE_PARAM_COUNT_INCLUDE_PAD:
     case NOE_PARAM_TRANS_A:
     case NOE_PARAM_TRANS_B:
@@ -276,7 +278,15 @@ bool noe_param_default(noe_op op, noe_param p, int spatial, noe_value *v)
     case NOE_PARAM_ALPHA:
     case NOE_PARAM_BETA:
         *v = noe_value_float(1.0);
-        return op == NOE_OP_GEMM;
+        return op == NOE_OP_GEMM || op == NOE_OP_SWISH || op == NOE_OP_ELU;
+    case NOE_PARAM_MIN:
+        *v = noe_value_float(-(double)FLT_MAX);
+        return true;
+    case NOE_PARAM_MAX:
+        *v = noe_value_float((double)FLT_MAX);
+        return true;
+    case NOE_PARAM_EXPONENT:
+        return false;
     case NOE_PARAM_EPSILON:
         *v = noe_value_float((double)1e-5F); /* ONNX attributes are single precision */
         return true;

@@ -104,7 +104,8 @@ const noe_value *noe_params_get(noe_op op, const noe_params *params, noe_param p
 void noe_params_set(noe_op op, noe_params *params, noe_param p, const noe_value *v);
 /* Default of parameter p of op, where there is one: strides and dilations all 1, pads
  * all 0 (of the length that `spatial` asks), group 1, step 1, keepdims 1,
- * count_include_pad 0, mode 0, transA 0, transB 0; of gemm alpha 1, beta 1. */
+ * count_include_pad 0, mode 0, approximate 0, transA 0, transB 0, min and max the
+ * lowest and highest float; of gemm, swish and elu alpha 1, of gemm beta 1. */
 bool noe_param_default(noe_op op, noe_param p, int spatial, noe_value *v);
 bool noe_params_eq(const noe_params *a, const noe_params *b);
 

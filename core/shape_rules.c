@@ -140,6 +140,28 @@ SAME_SHAPE(abs)
 SAME_SHAPE(leaky_relu)
 SAME_SHAPE(log)
 SAME_SHAPE(erf)
+SAME_SHAPE(clip)
+SAME_SHAPE(pow)
+SAME_SHAPE(swish)
+SAME_SHAPE(hard_sigmoid)
+SAME_SHAPE(hard_swish)
+SAME_SHAPE(elu)
+SAME_SHAPE(softplus)
+
+noe_status noe_shape_gelu(const noe_shape_query *q, noe_shape *out)
+{
+    NOE_TRY(want_flag(q, NOE_PARAM_APPROXIMATE));
+    return same_shape(q, out);
+}
+
+/* The slope does not widen the input. */
+noe_status noe_shape_prelu(const noe_shape_query *q, noe_shape *out)
+{
+    if (noe_shape_broadcast(input(q, 0), input(q, 1), out) &&
+        noe_shape_eq(out, input(q, 0)))
+        return NOE_OK;
+    return noe_fail(q->err, NOE_ERR_SHAPE, "the slope does not broadcast to the input");
+}
 
 /* Products */
 
@@ -448,10 +470,20 @@ noe_status noe_shape_reduce_max(const noe_shape_query *q, noe_shape *out)
     return reduce_some(q, out);
 }
 
+noe_status noe_shape_reduce_min(const noe_shape_query *q, noe_shape *out)
+{
+    return reduce_some(q, out);
+}
+
 noe_status noe_shape_softmax(const noe_shape_query *q, noe_shape *out)
 {
     NOE_TRY(want_axis(q, input(q, 0)->rank));
     return same_shape(q, out);
+}
+
+noe_status noe_shape_log_softmax(const noe_shape_query *q, noe_shape *out)
+{
+    return noe_shape_softmax(q, out);
 }
 
 /* Layout */

@@ -204,6 +204,37 @@ void noe_get_done(noe_getting *g, uint32_t port, noe_op op, noe_ref r)
     noe_graph_set_name(g->m->graph, r.node, v->name);
 }
 
+const char *noe_get_chain(noe_getting *g, noe_op op, noe_ref *chain)
+{
+    noe_ref next;
+    NOE_GET(noe_get_only_attributes(g, ""));
+    NOE_GET(noe_get_one_output(g));
+    size_t n = noe_get_n_inputs(g);
+    NOE_GET(noe_get_want_inputs(g, 1, n));
+    NOE_GET(noe_get_data(g, 0, chain, NULL));
+    for (size_t i = 1; i < n; i++) {
+        NOE_GET(noe_get_data(g, i, &next, NULL));
+        NOE_GET(noe_get_add(g, op, NULL, (noe_ref[]){*chain, next}, 2, chain));
+    }
+    return NULL;
+}
+
+const char *noe_get_function(noe_getting *g, const char *attributes, noe_ref *x)
+{
+    NOE_GET(noe_get_only_attributes(g, attributes));
+    NOE_GET(noe_get_want_inputs(g, 1, 1));
+    NOE_GET(noe_get_one_output(g));
+    return noe_get_data(g, 0, x, NULL);
+}
+
+const char *noe_get_result(noe_getting *g, const noe_params *p, noe_ref x)
+{
+    noe_ref out;
+    NOE_GET(noe_get_add(g, g->op, p, &x, 1, &out));
+    noe_get_done(g, 0, g->op, out);
+    return NULL;
+}
+
 const char *noe_get_alias(noe_getting *g)
 {
     noe_onnx_node *n = g->node;
@@ -238,37 +269,15 @@ static const char *get_plain(noe_getting *g)
     return NULL;
 }
 
-/* One or more inputs as a chain of g->op: Sum, Max, Min. */
 static const char *get_chain(noe_getting *g)
 {
-    noe_ref chain, next;
-    NOE_GET(noe_get_only_attributes(g, ""));
-    NOE_GET(noe_get_one_output(g));
-    size_t n = noe_get_n_inputs(g);
-    NOE_GET(noe_get_want_inputs(g, 1, n));
-    if (n == 1)
+    noe_ref chain;
+    if (noe_get_n_inputs(g) == 1) {
+        NOE_GET(noe_get_only_attributes(g, ""));
         return noe_get_alias(g);
-    NOE_GET(noe_get_data(g, 0, &chain, NULL));
-    for (size_t i = 1; i < n; i++) {
-        NOE_GET(noe_get_data(g, i, &next, NULL));
-        NOE_GET(noe_get_add(g, g->op, NULL, (noe_ref[]){chain, next}, 2, &chain));
     }
+    NOE_GET(noe_get_chain(g, g->op, &chain));
     noe_get_done(g, 0, g->op, chain);
-    return NULL;
-}
-
-static const char *get_leaky_relu(noe_getting *g)
-{
-    noe_ref x, out;
-    noe_params p = {0};
-    NOE_GET(noe_get_only_attributes(g, "alpha"));
-    NOE_GET(noe_get_want_inputs(g, 1, 1));
-    NOE_GET(noe_get_one_output(g));
-    NOE_GET(noe_get_data(g, 0, &x, NULL));
-    noe_get_set_float(g->op, &p, NOE_PARAM_ALPHA,
-                      noe_onnx_attr_float(g->node->proto, "alpha", (double)0.01F));
-    NOE_GET(noe_get_add(g, g->op, &p, &x, 1, &out));
-    noe_get_done(g, 0, g->op, out);
     return NULL;
 }
 
@@ -469,6 +478,18 @@ static const char *get_cast(noe_getting *g)
 #define get_log                    get_plain
 #define get_erf                    get_plain
 #define get_reduce_max             get_reduction
+#define get_leaky_relu             noe_get_alpha
+#define get_clip                   noe_get_clip
+#define get_pow                    noe_get_pow
+#define get_gelu                   noe_get_gelu
+#define get_swish                  noe_get_alpha
+#define get_hard_sigmoid           noe_get_hard_sigmoid
+#define get_hard_swish             get_plain
+#define get_elu                    noe_get_alpha
+#define get_softplus               get_plain
+#define get_prelu                  get_plain
+#define get_reduce_min             get_reduction
+#define get_log_softmax            get_softmax
 
 typedef struct getter_row {
     const char *op_type;
@@ -482,6 +503,7 @@ static const getter_row rows[] = {
 #include "core/ops.def"
     /* ONNX operators that are several core nodes or none */
     {"Sum", NOE_OP_ADD, get_chain},
+    {"Mean", NOE_OP_DIV, noe_get_mean},
     {"Split", NOE_OP_SLICE, noe_get_split},
     {"Identity", NOE_OP_OPAQUE, get_identity},
     {"Mean", NOE_OP_ADD, noe_get_mean},

@@ -68,6 +68,12 @@ const char *noe_get_add(noe_getting *g, noe_op op, const noe_params *p,
                         const noe_ref *in, int n_in, noe_ref *out);
 /* Declares `r` as output `port`; `op` is what the node was imported as. */
 void noe_get_done(noe_getting *g, uint32_t port, noe_op op, noe_ref r);
+/* One or more inputs as a chain of op. */
+const char *noe_get_chain(noe_getting *g, noe_op op, noe_ref *chain);
+/* One data input, one output, no attributes but those named. */
+const char *noe_get_function(noe_getting *g, const char *attributes, noe_ref *x);
+/* Adds g->op of x with these parameters as the output. */
+const char *noe_get_result(noe_getting *g, const noe_params *p, noe_ref x);
 /* The first output is the value of input 0. */
 const char *noe_get_alias(noe_getting *g);
 
@@ -83,6 +89,9 @@ noe_getter noe_get_gather, noe_get_expand, noe_get_resize;
 noe_getter noe_get_tile, noe_get_depth_to_space, noe_get_space_to_depth, noe_get_mean,
     noe_get_layer_normalization, noe_get_instance_normalization,
     noe_get_group_normalization, noe_get_einsum;
+/* get_function.c */
+noe_getter noe_get_clip, noe_get_pow, noe_get_gelu, noe_get_alpha, noe_get_hard_sigmoid,
+    noe_get_mean;
 /* get_constant.c */
 noe_getter noe_get_constant, noe_get_constant_of_shape;
 

@@ -74,6 +74,15 @@ static void put_ints(putting *p, const char *name, const int64_t *list, int n)
     a->ints = noe_arena_memdup(&p->x->arena, list, (size_t)n * sizeof *list);
 }
 
+static void put_text(putting *p, const char *name, const char *text)
+{
+    Onnx__AttributeProto *a =
+        add_attribute(p, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
+    a->has_s = 1;
+    a->s.len = strlen(text);
+    a->s.data = noe_arena_memdup(&p->x->arena, text, a->s.len);
+}
+
 static const noe_value *param(const putting *p, noe_param which)
 {
     return noe_params_get(p->op, p->params, which);
@@ -116,6 +125,18 @@ static const char *put_constant(putting *p, const char *what, noe_dtype dtype,
 static void put_operand(putting *p, const char *what, const int64_t *list, int n)
 {
     add_input(p, put_constant(p, what, NOE_I64, list, n));
+}
+
+/* One number as a constant input. */
+static void put_number(putting *p, const char *what, double number)
+{
+    noe_type type = {.dtype = NOE_F32};
+    const char *name = noe_export_fresh_name(p->x, what);
+    float value = (float)number;
+    const void *data = noe_arena_memdup(&p->x->arena, &value, sizeof value);
+    noe_export_depend(p->x, p->statement,
+                      noe_export_constant(p->x, name, &type, data, sizeof value));
+    add_input(p, name);
 }
 
 /* As attribute before opset `since`, as input from then on. */
@@ -190,9 +211,68 @@ static noe_status put_order(putting *p)
     return NOE_OK;
 }
 
-static noe_status put_leaky_relu(putting *p)
+static noe_status put_alpha(putting *p)
 {
     put_param(p, NOE_PARAM_ALPHA);
+    return NOE_OK;
+}
+
+static noe_status put_swish(putting *p)
+{
+    if (p->x->m->opset < 24)
+        return fail_opset(p, "");
+    return put_alpha(p);
+}
+
+static noe_status put_hard_sigmoid(putting *p)
+{
+    put_param(p, NOE_PARAM_ALPHA);
+    put_param(p, NOE_PARAM_BETA);
+    return NOE_OK;
+}
+
+static noe_status put_hard_swish(putting *p)
+{
+    return p->x->m->opset < 14 ? fail_opset(p, "") : NOE_OK;
+}
+
+static noe_status put_gelu(putting *p)
+{
+    if (p->x->m->opset < 20)
+        return fail_opset(p, "");
+    if (param(p, NOE_PARAM_APPROXIMATE)->i)
+        put_text(p, "approximate", "tanh");
+    return NOE_OK;
+}
+
+static bool is_default(putting *p, noe_param which)
+{
+    noe_value v;
+    return noe_param_default(p->op, which, 0, &v) && noe_value_eq(&v, param(p, which));
+}
+
+/* Bounds became inputs with opset 11; one that is absent is not written. */
+static noe_status put_clip(putting *p)
+{
+    static const noe_param bounds[] = {NOE_PARAM_MIN, NOE_PARAM_MAX};
+    int n = is_default(p, NOE_PARAM_MAX) ? 1 : 2;
+    if (p->x->m->opset < 11) {
+        put_param(p, NOE_PARAM_MIN);
+        put_param(p, NOE_PARAM_MAX);
+        return NOE_OK;
+    }
+    for (int i = 0; i < n; i++) {
+        if (is_default(p, bounds[i]))
+            add_input(p, "");
+        else
+            put_number(p, noe_param_name(bounds[i]), param(p, bounds[i])->f);
+    }
+    return NOE_OK;
+}
+
+static noe_status put_pow(putting *p)
+{
+    put_number(p, "exponent", param(p, NOE_PARAM_EXPONENT)->f);
     return NOE_OK;
 }
 
@@ -278,7 +358,7 @@ static noe_status put_softmax(putting *p)
     put_helper_transpose(p->x, p->statement, p->in[0], moved, s->rank, axis);
     p->in[0] = copy_text(&p->x->arena, moved);
     put_int(p, "axis", s->rank - 1);
-    finish_node(p, "Softmax", inner);
+    finish_node(p, noe_op_get(p->op)->onnx, inner);
     put_helper_transpose(p->x, p->statement, inner, *out, s->rank, axis);
     p->name = NULL; /* done */
     return NOE_OK;
@@ -352,15 +432,6 @@ static noe_status put_expand(putting *p)
         return fail_opset(p, "");
     put_operand(p, "shape", shape->list, shape->n);
     return NOE_OK;
-}
-
-static void put_text(putting *p, const char *name, const char *text)
-{
-    Onnx__AttributeProto *a =
-        add_attribute(p, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
-    a->has_s = 1;
-    a->s.len = strlen(text);
-    a->s.data = noe_arena_memdup(&p->x->arena, text, a->s.len);
 }
 
 static void put_float_operand(putting *p, const char *what, const float *list, int n)
@@ -605,6 +676,12 @@ static noe_status put_squeeze(putting *p)
 #define put_log                 put_plain
 #define put_erf                 put_plain
 #define put_reduce_max          put_reduction
+#define put_leaky_relu          put_alpha
+#define put_elu                 put_alpha
+#define put_softplus            put_plain
+#define put_prelu               put_plain
+#define put_reduce_min          put_reduction
+#define put_log_softmax         put_softmax
 #define put_reduce_sum          put_reduction
 #define put_reduce_mean         put_reduction
 #define put_zeros               NULL /* constants are weights */

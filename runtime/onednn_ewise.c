@@ -25,6 +25,13 @@ static const noe_dnn_eltwise eltwise[NOE_OP_COUNT] = {
     [NOE_OP_RECIPROCAL] = {dnnl_eltwise_pow, 1, -1},
     [NOE_OP_ABS] = {dnnl_eltwise_abs, 0, 0},
     [NOE_OP_LEAKY_RELU] = {dnnl_eltwise_relu, 0, 0},
+    [NOE_OP_CLIP] = {dnnl_eltwise_clip, 0, 0},
+    [NOE_OP_POW] = {dnnl_eltwise_pow, 1, 0},
+    [NOE_OP_GELU] = {dnnl_eltwise_gelu_erf, 0, 0},
+    [NOE_OP_SWISH] = {dnnl_eltwise_swish, 0, 0},
+    [NOE_OP_HARD_SWISH] = {dnnl_eltwise_hardswish, 0, 0},
+    [NOE_OP_ELU] = {dnnl_eltwise_elu, 0, 0},
+    [NOE_OP_SOFTPLUS] = {dnnl_eltwise_soft_relu, 1, 0},
     [NOE_OP_LOG] = {dnnl_eltwise_log, 0, 0},
 };
 
@@ -53,15 +60,37 @@ noe_status noe_dnn_add_eltwise(noe_dnn_plan *p, const noe_dnn_eltwise *e,
     return NOE_OK;
 }
 
+/* The node's parameters in oneDNN's terms. */
+static noe_dnn_eltwise function_of(const noe_node *n)
+{
+    noe_dnn_eltwise e = eltwise[n->op];
+    const noe_value *v = n->params ? n->params->v : NULL;
+    switch ((int)n->op) {
+    case NOE_OP_LEAKY_RELU:
+    case NOE_OP_SWISH:
+    case NOE_OP_ELU:
+        e.alpha = (float)v[0].f;
+        break;
+    case NOE_OP_POW:
+        e.beta = (float)v[0].f;
+        break;
+    case NOE_OP_CLIP:
+        e.alpha = (float)v[0].f;
+        e.beta = (float)v[1].f;
+        break;
+    case NOE_OP_GELU:
+        e.alg = v[0].i ? dnnl_eltwise_gelu_tanh : e.alg;
+        break;
+    }
+    return e;
+}
+
 noe_status noe_dnn_emit_unary(noe_dnn_plan *p, const noe_fusion *f, bool *done,
                               noe_error *err)
 {
     noe_dnn_view from, to;
     NOE_TRY(noe_dnn_get(p, f->operands[0], NULL, &from, err));
-    const noe_node *n = &p->g->nodes[f->anchor];
-    noe_dnn_eltwise e = eltwise[n->op];
-    if (n->op == NOE_OP_LEAKY_RELU)
-        e.alpha = (float)noe_params_get(n->op, n->params, NOE_PARAM_ALPHA)->f;
+    noe_dnn_eltwise e = function_of(&p->g->nodes[f->anchor]);
     NOE_TRY(noe_dnn_add_eltwise(p, &e, &from, &to, done, err));
     if (*done)
         noe_dnn_set_value(p, f->last, &to);

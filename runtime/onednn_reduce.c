@@ -240,9 +240,10 @@ noe_status noe_dnn_emit_reduce(noe_dnn_plan *p, const noe_fusion *f, bool *done,
     const noe_shape *x = noe_dnn_shape(p, f->operands[0]);
     noe_value axes = {.n = 0};
     bool is_mean = n->op == NOE_OP_REDUCE_MEAN || n->op == NOE_OP_GLOBAL_AVERAGE_POOL;
-    reduction r = {.alg = n->op == NOE_OP_REDUCE_MAX ? dnnl_reduction_max
-                          : is_mean                  ? dnnl_reduction_mean
-                                                     : dnnl_reduction_sum};
+    reduction r = {.alg = n->op == NOE_OP_REDUCE_MAX   ? dnnl_reduction_max
+                          : n->op == NOE_OP_REDUCE_MIN ? dnnl_reduction_min
+                          : is_mean                    ? dnnl_reduction_mean
+                                                       : dnnl_reduction_sum};
     if (n->op == NOE_OP_GLOBAL_AVERAGE_POOL) {
         for (int i = 2; i < x->rank; i++)
             axes.list[axes.n++] = i;
@@ -258,7 +259,8 @@ noe_status noe_dnn_emit_reduce(noe_dnn_plan *p, const noe_fusion *f, bool *done,
         return noe_dnn_emit_reshape(p, f, done, err); /* axes of one element only */
     noe_dnn_view to;
     dnnl_dims_t columns;
-    if (r.alg != dnnl_reduction_max && is_column_sum(&r, columns))
+    bool is_sum = is_mean || r.alg == dnnl_reduction_sum;
+    if (is_sum && is_column_sum(&r, columns))
         NOE_TRY(add_column_sum(p, f->operands[0], columns, is_mean, &to, done, err));
     if (!*done)
         NOE_TRY(add_reduction(p, f->operands[0], &r, &to, done, err));

@@ -93,6 +93,57 @@ static const instance instances[] = {
     {EXPAND, "squeeze", "[1]", "k=[0]"},
     {EXPAND, "unsqueeze", "[2,3]", "k=[0,2,4]"},
     {EXPAND, "unsqueeze", "[]", "k=[0]"},
+    {EXPAND, "clip-relu", "[2,3]", ""},
+    {EXPAND, "clip-min", "[2,3]", "a=0.5"},
+    {EXPAND, "clip-max", "[2,3]", "b=-2.0"},
+    {EXPAND, "clip-relu-max", "[2,3]", "b=6.0"},
+    {EXPAND, "clip", "[2,3]", "a=-1.0 b=0.75"},
+    {EXPAND, "clip", "[]", "a=3.0 b=1.0"},
+    {EXPAND, "pow-2", "[2,3]", ""},
+    {EXPAND, "pow-3", "[2,3]", ""},
+    {EXPAND, "pow-4", "[2,3]", ""},
+    {EXPAND, "pow-half", "[2,3]", ""},
+    {EXPAND, "pow-minus-half", "[2,3]", ""},
+    {EXPAND, "pow-minus-1", "[2,3]", ""},
+    {EXPAND, "pow-minus-2", "[2,3]", ""},
+    {EXPAND, "gelu", "[2,3]", ""},
+    {EXPAND, "gelu-tanh", "[2,3]", ""},
+    {EXPAND, "swish-1", "[2,3]", ""},
+    {EXPAND, "swish", "[2,3]", "a=0.5"},
+    {EXPAND, "hard-sigmoid", "[2,3]", "a=0.2 b=0.5"},
+    {EXPAND, "hard-swish", "[2,3]", ""},
+    {EXPAND, "elu-1", "[2,3]", ""},
+    {EXPAND, "elu", "[2,3]", "a=0.5"},
+    {EXPAND, "softplus", "[2,3]", ""},
+    {EXPAND, "prelu", "[2,3,4] [3,1]", ""},
+    {EXPAND, "reduce-min", "[2,3,4]", "x=[0,2] k=0"},
+    {EXPAND, "log-softmax", "[2,3,4]", "k=1"},
+    {FOLD, "clip", "[2,3]", "a=-1.0 b=0.75"},
+    {FOLD, "clip-relu-max", "[2,3]", "b=6.0"},
+    {RESTORE, "clip", "[2,3]", "a=-1.0 b=0.75"},
+    {RESTORE, "clip-relu-max", "[2,3]", "b=6.0"},
+    {RESTORE, "clip-relu", "[2,3]", ""},
+    {RESTORE, "clip-min", "[2,3]", "a=0.5"},
+    {RESTORE, "clip-max", "[2,3]", "b=-2.0"},
+    {RESTORE, "pow-2", "[2,3]", ""},
+    {RESTORE, "pow-3", "[2,3]", ""},
+    {RESTORE, "pow-4", "[2,3]", ""},
+    {RESTORE, "pow-half", "[2,3]", ""},
+    {RESTORE, "pow-minus-half", "[2,3]", ""},
+    {RESTORE, "pow-minus-1", "[2,3]", ""},
+    {RESTORE, "pow-minus-2", "[2,3]", ""},
+    {RESTORE, "gelu", "[2,3]", ""},
+    {RESTORE, "gelu-tanh", "[2,3]", ""},
+    {RESTORE, "swish-1", "[2,3]", ""},
+    {RESTORE, "swish", "[2,3]", "a=0.5"},
+    {RESTORE, "hard-sigmoid", "[2,3]", "a=0.2 b=0.5"},
+    {RESTORE, "hard-swish", "[2,3]", ""},
+    {RESTORE, "elu-1", "[2,3]", ""},
+    {RESTORE, "elu", "[2,3]", "a=0.5"},
+    {RESTORE, "softplus", "[2,3]", ""},
+    {RESTORE, "prelu", "[2,3,4] [3,1]", ""},
+    {RESTORE, "reduce-min", "[2,3,4]", "x=[0,2] k=0"},
+    {RESTORE, "log-softmax", "[2,3,4]", "k=1"},
     {FOLD, "conv-bias-vector", "[2,4,5,6] [6,2,3,2] [6]",
      "s=[2,1] p=[1,0,0,2] d=[1,2] g=2"},
     {FOLD, "conv-bias-vector", "[1,2,5] [3,2,2] [3]", "s=[1] p=[0,0] d=[1] g=1"},
@@ -208,10 +259,12 @@ static noe_tensor_fe tensor(const noe_type *t)
 }
 
 /* Values of all nodes of both sides, the variables at random. */
-static void evaluate_rule(const noe_rule *r, const noe_binding *b, uint64_t sample,
-                          noe_tensor_fe *value, noe_type *type)
+static void evaluate_rule(const noe_rule *r, const noe_binding *b, noe_order order,
+                          uint64_t sample, noe_tensor_fe *value, noe_type *type)
 {
-    noe_field field = noe_field_make(SEED + sample);
+    noe_field field = order == NOE_ORDER_NUMBER
+                          ? noe_field_make_ordered(SEED + sample, NOE_FIELD_RANGE)
+                          : noe_field_make(SEED + sample);
     noe_rng rng = noe_rng_split(SEED, "definition", sample);
     for (uint16_t i = 0; i < r->n_nodes; i++) {
         const noe_pattern_node *n = &r->nodes[i];
@@ -222,7 +275,7 @@ static void evaluate_rule(const noe_rule *r, const noe_binding *b, uint64_t samp
             type[i] = b->type[n->var];
             value[i] = tensor(&type[i]);
             for (int64_t k = 0; k < noe_shape_elements(&type[i].shape); k++)
-                value[i].data[k] = noe_fe_random(&rng);
+                value[i].data[k] = noe_fe_draw(&field, &rng);
             continue;
         }
         for (int k = 0; k < n->n_inputs; k++) {
@@ -238,12 +291,12 @@ static void evaluate_rule(const noe_rule *r, const noe_binding *b, uint64_t samp
     }
 }
 
-static bool sides_agree(const noe_rule *r, const noe_binding *b)
+static bool agree(const noe_rule *r, const noe_binding *b, noe_order order)
 {
     noe_tensor_fe value[NOE_RULE_MAX_NODES];
     noe_type type[NOE_RULE_MAX_NODES];
     for (uint64_t sample = 0; sample < SAMPLES; sample++) {
-        evaluate_rule(r, b, sample, value, type);
+        evaluate_rule(r, b, order, sample, value, type);
         noe_tensor_fe left = value[r->lhs[0]], right = value[r->rhs[0]];
         ck_assert(noe_shape_eq(&left.shape, &right.shape));
         for (int64_t k = 0; k < noe_shape_elements(&left.shape); k++) {
@@ -252,6 +305,12 @@ static bool sides_agree(const noe_rule *r, const noe_binding *b)
         }
     }
     return true;
+}
+
+/* In one of the ways of reading signs. */
+static bool sides_agree(const noe_rule *r, const noe_binding *b)
+{
+    return agree(r, b, NOE_ORDER_RESIDUE) || agree(r, b, NOE_ORDER_NUMBER);
 }
 
 static const noe_rule *find_line(section_fn *section, const char *name)
@@ -387,6 +446,12 @@ static const noe_node *root_of(const noe_graph *g)
     return &g->nodes[g->outputs[0].ref.node];
 }
 
+/* Powers but for a few exponents. */
+static bool is_undefined(const noe_op_instance *o)
+{
+    return o->op == NOE_OP_POW && o->params.v[0].f == 1.7;
+}
+
 START_TEST(test_expand_and_fold_are_inverse)
 {
     noe_op_instance o;
@@ -399,7 +464,8 @@ START_TEST(test_expand_and_fold_are_inverse)
     noe_assert_ok(noe_graph_expand(g, &expanded, &err), err);
     noe_graph_check(expanded);
     for (uint32_t i = 0; i < expanded->n_nodes; i++)
-        ck_assert_msg(!is_composite(expanded, i), "%s", noe_op_case_text(c));
+        ck_assert_msg(!is_composite(expanded, i) || is_undefined(&o), "%s",
+                      noe_op_case_text(c));
     ck_assert_uint_eq(root_of(expanded)->origin, 1);
     ck_assert_str_eq(root_of(expanded)->name, "y");
     ck_assert(noe_type_eq(root_of(expanded)->types, &o.out));

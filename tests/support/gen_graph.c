@@ -118,13 +118,18 @@ static bool make_unary(gen *n, noe_op op)
     return add(n, op, NULL, &x, 1, &y);
 }
 
-static bool make_leaky_relu(gen *n, noe_op op)
+/* Functions of one value whose parameters are numbers. */
+static bool make_function(gen *n, noe_op op)
 {
-    static const double slopes[] = {0.01, 0.25, 1.5};
+    static const double numbers[] = {0.25, 0.5, 1.5, 2};
     noe_params params = {0};
-    noe_value slope = noe_value_float(slopes[draw(n, 0, 2)]);
-    noe_params_set(op, &params, NOE_PARAM_ALPHA, &slope);
     noe_ref x = pick(n), y;
+    for (int i = 0; i < noe_op_get(op)->n_params; i++) {
+        noe_value v = noe_value_float(numbers[draw(n, 0, 3)]);
+        noe_params_set(op, &params, noe_op_get(op)->params[i], &v);
+    }
+    if (noe_op_has(op, NOE_TRAIT_PARTIAL) && !add(n, NOE_OP_SIGMOID, NULL, &x, 1, &x))
+        return false;
     return add(n, op, &params, &x, 1, &y);
 }
 
@@ -510,7 +515,7 @@ static const struct maker {
     {NOE_OP_MAX, make_binary},
     {NOE_OP_MIN, make_binary},
     {NOE_OP_ABS, make_unary},
-    {NOE_OP_LEAKY_RELU, make_leaky_relu},
+    {NOE_OP_LEAKY_RELU, make_function},
     {NOE_OP_LOG, make_unary},
     {NOE_OP_ERF, make_unary},
     {NOE_OP_REDUCE_MAX, make_reduce},
@@ -541,8 +546,16 @@ static const struct maker {
     {NOE_OP_FLATTEN, make_flatten},
     {NOE_OP_SQUEEZE, make_squeeze},
     {NOE_OP_UNSQUEEZE, make_unsqueeze},
+    {NOE_OP_CLIP, make_function},
+    {NOE_OP_POW, make_function},
+    {NOE_OP_HARD_SIGMOID, make_function},
+    {NOE_OP_ELU, make_function},
+    {NOE_OP_SOFTPLUS, make_unary},
+    {NOE_OP_PRELU, make_binary},
+    {NOE_OP_REDUCE_MIN, make_reduce},
+    {NOE_OP_LOG_SOFTMAX, make_softmax},
 };
-#define N_COMPOSITE_MAKERS 9
+#define N_COMPOSITE_MAKERS 17
 
 static noe_shape draw_input_shape(gen *n)
 {
