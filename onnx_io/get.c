@@ -503,7 +503,6 @@ static const getter_row rows[] = {
 #include "core/ops.def"
     /* ONNX operators that are several core nodes or none */
     {"Sum", NOE_OP_ADD, get_chain},
-    {"Mean", NOE_OP_DIV, noe_get_mean},
     {"Split", NOE_OP_SLICE, noe_get_split},
     {"Identity", NOE_OP_OPAQUE, get_identity},
     {"Mean", NOE_OP_ADD, noe_get_mean},

@@ -90,8 +90,7 @@ noe_getter noe_get_tile, noe_get_depth_to_space, noe_get_space_to_depth, noe_get
     noe_get_layer_normalization, noe_get_instance_normalization,
     noe_get_group_normalization, noe_get_einsum;
 /* get_function.c */
-noe_getter noe_get_clip, noe_get_pow, noe_get_gelu, noe_get_alpha, noe_get_hard_sigmoid,
-    noe_get_mean;
+noe_getter noe_get_clip, noe_get_pow, noe_get_gelu, noe_get_alpha, noe_get_hard_sigmoid;
 /* get_constant.c */
 noe_getter noe_get_constant, noe_get_constant_of_shape;
 

@@ -157,23 +157,17 @@ const char *noe_get_space_to_depth(noe_getting *g)
 
 const char *noe_get_mean(noe_getting *g)
 {
-    noe_ref sum, next, count;
+    noe_ref in[2], out;
     noe_params p = {0};
-    size_t n = noe_get_n_inputs(g);
-    NOE_GET(noe_get_only_attributes(g, ""));
-    NOE_GET(noe_get_one_output(g));
-    NOE_GET(noe_get_want_inputs(g, 1, n));
-    if (n == 1)
+    if (noe_get_n_inputs(g) == 1) {
+        NOE_GET(noe_get_only_attributes(g, ""));
         return noe_get_alias(g);
-    NOE_GET(noe_get_data(g, 0, &sum, NULL));
-    for (size_t i = 1; i < n; i++) {
-        NOE_GET(noe_get_data(g, i, &next, NULL));
-        NOE_GET(noe_get_add(g, NOE_OP_ADD, NULL, (noe_ref[]){sum, next}, 2, &sum));
     }
-    noe_get_set_float(NOE_OP_SCALAR, &p, NOE_PARAM_VALUE, (double)n);
-    NOE_GET(noe_get_add(g, NOE_OP_SCALAR, &p, NULL, 0, &count));
-    NOE_GET(noe_get_add(g, NOE_OP_DIV, NULL, (noe_ref[]){sum, count}, 2, &sum));
-    noe_get_done(g, 0, NOE_OP_DIV, sum);
+    NOE_GET(noe_get_chain(g, NOE_OP_ADD, &in[0]));
+    noe_get_set_float(NOE_OP_SCALAR, &p, NOE_PARAM_VALUE, (double)noe_get_n_inputs(g));
+    NOE_GET(noe_get_add(g, NOE_OP_SCALAR, &p, NULL, 0, &in[1]));
+    NOE_GET(noe_get_add(g, NOE_OP_DIV, NULL, in, 2, &out));
+    noe_get_done(g, 0, NOE_OP_DIV, out);
     return NULL;
 }
 

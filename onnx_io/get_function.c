@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Getters of functions of one value that have parameters, and of Mean.
+ * Getters of functions of one value that have parameters.
  *
  * ONNX gives bounds and exponents as attributes in old opsets, as inputs in new ones.
  * An input that is a constant of one element goes into a parameter; bounds that are not
@@ -139,21 +139,4 @@ const char *noe_get_hard_sigmoid(noe_getting *g)
     noe_get_set_float(g->op, &p, NOE_PARAM_BETA,
                       noe_onnx_attr_float(proto, "beta", 0.5));
     return noe_get_result(g, &p, x);
-}
-
-/* The sum of the inputs by their number. */
-const char *noe_get_mean(noe_getting *g)
-{
-    noe_ref in[2], out;
-    noe_params p = {0};
-    if (noe_get_n_inputs(g) == 1) {
-        NOE_GET(noe_get_only_attributes(g, ""));
-        return noe_get_alias(g);
-    }
-    NOE_GET(noe_get_chain(g, NOE_OP_ADD, &in[0]));
-    noe_get_set_float(NOE_OP_SCALAR, &p, NOE_PARAM_VALUE, (double)noe_get_n_inputs(g));
-    NOE_GET(noe_get_add(g, NOE_OP_SCALAR, &p, NULL, 0, &in[1]));
-    NOE_GET(noe_get_add(g, NOE_OP_DIV, NULL, in, 2, &out));
-    noe_get_done(g, 0, NOE_OP_DIV, out);
-    return NULL;
 }
