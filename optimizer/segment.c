@@ -18,39 +18,94 @@ static bool is_member(const noe_graph *g, const uint8_t *live, uint32_t i)
     return live[i] && g->nodes[i].op < NOE_OP_COUNT && !g->nodes[i].is_weight;
 }
 
-/* ---- where to cut ---- */
+/* ---- the order of members ---- */
 
-static void find_last_uses(noe_segments *s)
+/* How often a path to node i changes from the algebra to nodes outside of it or back,
+ * at most. No node outside lies between two members of equal depth. */
+static uint32_t *find_depths(const noe_segments *s)
+{
+    const noe_graph *g = s->g;
+    uint32_t *depth = noe_calloc(g->n_nodes + 1, sizeof *depth);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        const noe_ref *in = noe_graph_inputs(g, i);
+        bool outside = g->nodes[i].op == NOE_OP_OPAQUE;
+        for (uint32_t k = 0; k < g->nodes[i].n_inputs; k++) {
+            if (noe_ref_is_none(in[k]))
+                continue;
+            uint32_t from = in[k].node;
+            bool changes = outside ? is_member(g, s->live, from)
+                                   : g->nodes[from].op == NOE_OP_OPAQUE;
+            uint32_t here = depth[from] + changes;
+            depth[i] = here > depth[i] ? here : depth[i];
+        }
+    }
+    return depth;
+}
+
+/* Members by depth, then in the graph's order: a topological order again. */
+static uint32_t order_members(noe_segments *s, const uint32_t *depth)
+{
+    const noe_graph *g = s->g;
+    uint32_t max = 0, n = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        max = depth[i] > max ? depth[i] : max;
+    uint32_t *slot = noe_calloc(max + 2, sizeof *slot);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        n += is_member(g, s->live, i);
+        slot[depth[i] + 1] += is_member(g, s->live, i);
+    }
+    for (uint32_t d = 0; d <= max; d++)
+        slot[d + 1] += slot[d];
+    s->nodes = noe_malloc((n + 1) * sizeof *s->nodes);
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (is_member(g, s->live, i))
+            s->nodes[slot[depth[i]]++] = i;
+    }
+    free(slot);
+    return n;
+}
+
+static void find_last_uses(noe_segments *s, uint32_t n)
 {
     const noe_graph *g = s->g;
     s->last_use = noe_calloc(g->n_nodes + 1, sizeof *s->last_use);
+    for (uint32_t at = 0; at < n; at++) {
+        uint32_t i = s->nodes[at];
+        for (uint32_t k = 0; k < g->nodes[i].n_inputs; k++)
+            s->last_use[noe_graph_inputs(g, i)[k].node] = at;
+    }
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         const noe_ref *in = noe_graph_inputs(g, i);
-        for (uint32_t k = 0; s->live[i] && k < g->nodes[i].n_inputs; k++) {
+        if (!s->live[i] || g->nodes[i].op != NOE_OP_OPAQUE)
+            continue;
+        for (uint32_t k = 0; k < g->nodes[i].n_inputs; k++) {
             if (!noe_ref_is_none(in[k]))
-                s->last_use[in[k].node] = i;
+                s->last_use[in[k].node] = UINT32_MAX;
         }
     }
     for (uint32_t k = 0; k < g->n_outputs; k++)
-        s->last_use[g->outputs[k].ref.node] = g->n_nodes;
+        s->last_use[g->outputs[k].ref.node] = UINT32_MAX;
 }
 
-/* crossing[i]: values made before node i and used by it or later. */
-static uint32_t *count_crossing(const noe_segments *s)
+/* ---- where to cut ---- */
+
+/* crossing[at]: values of members before position at that members from there on use. */
+static uint32_t *count_crossing(const noe_segments *s, uint32_t n)
 {
-    const noe_graph *g = s->g;
-    int32_t *change = noe_calloc(g->n_nodes + 2, sizeof *change);
-    uint32_t *crossing = noe_calloc(g->n_nodes + 1, sizeof *crossing);
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        if (!s->live[i] || g->nodes[i].is_weight || s->last_use[i] <= i)
+    int32_t *change = noe_calloc((size_t)n + 2, sizeof *change);
+    uint32_t *crossing = noe_calloc((size_t)n + 1, sizeof *crossing);
+    for (uint32_t at = 0; at < n; at++) {
+        uint32_t last = s->last_use[s->nodes[at]];
+        if (last <= at)
             continue;
-        change[i + 1]++;
-        change[s->last_use[i] + 1]--;
+        change[at + 1]++;
+        if (last < n)
+            change[last + 1]--;
     }
-    int32_t n = 0;
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        n += change[i];
-        crossing[i] = (uint32_t)n;
+    int32_t here = 0;
+    for (uint32_t at = 0; at < n; at++) {
+        here += change[at];
+        crossing[at] = (uint32_t)here;
     }
     free(change);
     return crossing;
@@ -98,7 +153,7 @@ static uint32_t best_cut(const noe_segments *s, const uint32_t *crossing,
     if (n - begin <= NOE_SEGMENT_MAX)
         return n;
     for (uint32_t at = begin + NOE_SEGMENT_MIN; at <= end; at++) {
-        uint64_t cost = crossing[members[at]];
+        uint64_t cost = crossing[at];
         uint64_t here = context(s->g, members, n, at);
         if (is_seam(seams, s->g->nodes[members[at]].hash))
             cost += SEAM_PENALTY;
@@ -113,7 +168,7 @@ static uint32_t best_cut(const noe_segments *s, const uint32_t *crossing,
     return best;
 }
 
-/* Cuts a run of members in which no node outside the algebra stands between. */
+/* Cuts a run of members between which no node outside the algebra lies. */
 static void cut_run(noe_segments *s, const uint32_t *crossing, uint32_t begin,
                     uint32_t end, uint32_t *cap, const noe_seams *old, noe_seams *added)
 {
@@ -135,19 +190,16 @@ void noe_segments_find(noe_segments *s, const noe_graph *g, noe_seams *seams)
 {
     *s = (noe_segments){.g = g, .live = noe_malloc(g->n_nodes + 1)};
     noe_graph_mark_live(g, s->live);
-    find_last_uses(s);
-    uint32_t *crossing = count_crossing(s);
-    uint32_t n = 0, begin = 0, cap = 0;
+    uint32_t *depth = find_depths(s);
+    uint32_t n = order_members(s, depth), cap = 0;
+    find_last_uses(s, n);
+    uint32_t *crossing = count_crossing(s, n);
     noe_seams added = {0};
-    s->nodes = noe_malloc((g->n_nodes + 1) * sizeof *s->nodes);
-    for (uint32_t i = 0; i <= g->n_nodes; i++) {
-        bool ends = i == g->n_nodes || (s->live[i] && g->nodes[i].op == NOE_OP_OPAQUE);
-        if (ends) {
-            cut_run(s, crossing, begin, n, &cap, seams, &added);
-            begin = n;
-        } else if (is_member(g, s->live, i)) {
-            s->nodes[n++] = i;
-        }
+    for (uint32_t begin = 0, end; begin < n; begin = end) {
+        end = begin + 1;
+        while (end < n && depth[s->nodes[end]] == depth[s->nodes[begin]])
+            end++;
+        cut_run(s, crossing, begin, end, &cap, seams, &added);
     }
     uint32_t n_first = s->n;
     NOE_PUSH(s->first, n_first, cap, n);
@@ -155,6 +207,7 @@ void noe_segments_find(noe_segments *s, const noe_graph *g, noe_seams *seams)
         NOE_PUSH(seams->hashes, seams->n, seams->cap, added.hashes[i]);
     free(added.hashes);
     free(crossing);
+    free(depth);
 }
 
 void noe_segments_clear(noe_segments *s)
@@ -261,7 +314,7 @@ void noe_segment_extract(const noe_segments *s, uint32_t i, noe_extract *x)
     for (uint32_t k = first; k < end; k++)
         add_node(&e, s->nodes[k]);
     for (uint32_t k = first; k < end; k++) {
-        if (s->last_use[s->nodes[k]] <= s->nodes[end - 1])
+        if (s->last_use[s->nodes[k]] < end)
             continue;
         noe_graph_add_output(x->graph, e.map[s->nodes[k]], "");
         NOE_PUSH(x->outputs, n_outputs, cap, s->nodes[k]);

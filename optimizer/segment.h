@@ -2,12 +2,13 @@
  *
  * Cutting a graph into segments that can be searched one by one.
  *
- * A segment is a run of consecutive run-time nodes of the algebra, in the graph's
- * order; so what it takes comes from before, and all segments can be replaced by equal
- * ones in that order. Cuts are made where few values cross (one, at an articulation
- * point), and among equally good places by what the operators around look like, not by
- * where they stand: the layers of a network are then cut in the same places, and equal
- * segments are met again. Nodes outside the algebra belong to no segment.
+ * A segment is a run of consecutive run-time nodes of the algebra, in an order of the
+ * graph in which no node outside the algebra comes between them; so what it takes comes
+ * from before, and all segments can be replaced by equal ones in that order. Cuts are
+ * made where few values cross (one, at an articulation point), and among equally good
+ * places by what the operators around look like, not by where they stand: the layers of
+ * a network are then cut in the same places, and equal segments are met again. Nodes
+ * outside the algebra belong to no segment.
  */
 #ifndef NOE_OPTIMIZER_SEGMENT_H
 #define NOE_OPTIMIZER_SEGMENT_H
@@ -22,8 +23,8 @@ typedef struct noe_segments {
     uint32_t *nodes; /* members of all segments, ascending */
     uint32_t *first; /* segment i is nodes[first[i]..first[i + 1]) */
     uint32_t n;
-    uint32_t *last_use; /* of each node: the last node that uses it, n_nodes for graph
-                           outputs, 0 if none */
+    uint32_t *last_use; /* of each node: the last position in `nodes` where it is used,
+                           UINT32_MAX if outside the algebra too or as output */
     uint8_t *live;
 } noe_segments;
 
