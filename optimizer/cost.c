@@ -205,6 +205,15 @@ noe_status noe_costs_graph(noe_costs *c, const noe_graph *g, double limit,
     return NOE_OK;
 }
 
+noe_status noe_costs_final(noe_costs *c, const noe_graph *g, bool interrupted,
+                           noe_cost *cost, noe_error *err)
+{
+    if (!interrupted)
+        return noe_costs_graph(c, g, INFINITY, cost, err);
+    noe_costs_guess(c, g, cost);
+    return NOE_OK;
+}
+
 static noe_status fail_on_missing(noe_costs *c, uint32_t i, noe_error *err)
 {
     noe_buf b = {0};

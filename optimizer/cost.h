@@ -95,6 +95,11 @@ NOE_NODISCARD noe_status noe_costs_graph(noe_costs *c, const noe_graph *g, doubl
  * how much estimates of its operator were off so far; exact says if nothing was
  * unknown. */
 void noe_costs_guess(noe_costs *c, const noe_graph *g, noe_cost *cost);
+/* For a report: exact, or after an interruption, which lets nothing more be measured,
+ * what is known and guessed. */
+NOE_NODISCARD noe_status noe_costs_final(noe_costs *c, const noe_graph *g,
+                                         bool interrupted, noe_cost *cost,
+                                         noe_error *err);
 /* The dearest n kernels of g, all known, together: seconds. */
 NOE_NODISCARD noe_status noe_costs_dearest(noe_costs *c, const noe_graph *g, uint32_t n,
                                            double *seconds, noe_error *err);

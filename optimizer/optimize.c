@@ -33,12 +33,13 @@ static noe_status find_better(const noe_env *env, const noe_graph *g,
     noe_status status =
         noe_search_parts(env, core, rules, costs, &options->search, &r->search, err);
     if (status == NOE_OK)
-        status = noe_costs_graph(costs, core, INFINITY, &r->before, err);
+        status = noe_costs_final(costs, core, r->search.interrupted, &r->before, err);
     noe_graph_free(core);
     r->after = r->before;
     if (status != NOE_OK || r->search.n_path == 0)
         return status;
-    NOE_TRY(noe_costs_graph(costs, r->search.graph, INFINITY, &r->after, err));
+    NOE_TRY(
+        noe_costs_final(costs, r->search.graph, r->search.interrupted, &r->after, err));
     return noe_graph_fold(r->search.graph, options->origin_op, options->origin_ctx,
                           folded, err);
 }

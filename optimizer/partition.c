@@ -361,7 +361,11 @@ static noe_status run_passes(parts *p, const noe_graph *g)
     noe_search_result *r = p->result;
     bool changed = true, changed_before = true;
     NOE_TRY(copy_live(g, &r->graph, p->err));
-    NOE_TRY(noe_costs_accept(p->costs, r->graph, p->err));
+    noe_status status = noe_costs_accept(p->costs, r->graph, p->err);
+    if (status == NOE_ERR_CANCELLED)
+        r->interrupted = true;
+    else if (status != NOE_OK)
+        return status;
     for (int i = 0; i < MAX_PASSES && (changed || changed_before) && !must_stop(p);
          i++) {
         changed_before = changed;
@@ -372,8 +376,8 @@ static noe_status run_passes(parts *p, const noe_graph *g)
             p->seams.n = 0; /* each second pass avoids the seams of the one before */
         NOE_TRY(one_pass(p, &r->graph, &changed));
     }
-    NOE_TRY(noe_costs_graph(p->costs, g, INFINITY, &r->before, p->err));
-    return noe_costs_graph(p->costs, r->graph, INFINITY, &r->after, p->err);
+    NOE_TRY(noe_costs_final(p->costs, g, r->interrupted, &r->before, p->err));
+    return noe_costs_final(p->costs, r->graph, r->interrupted, &r->after, p->err);
 }
 
 static void count_rules(noe_search_result *r, int n_rules)
