@@ -575,8 +575,8 @@ static void keep_variant(lifter *l, const noe_choice *c)
     noe_buf_clear(&text);
 }
 
-/* What the pair's broadcasts are, in terms of the axes chosen; then equal shapes, too.
- */
+/* What the pair's broadcasts are, in terms of the axes chosen; then equal shapes, too,
+ * at first only of what an elementwise operator joins. */
 static void keep_with_conditions(lifter *l)
 {
     noe_choice c = l->c;
@@ -590,6 +590,9 @@ static void keep_with_conditions(lifter *l)
     keep_variant(l, &c);
     for (int v = 0; v < l->forms.pair->n_vars; v++)
         c.has_twin[v] = noe_forms_twin(&l->forms, v) >= 0;
+    c.is_twin_operand = true;
+    keep_variant(l, &c);
+    c.is_twin_operand = false;
     keep_variant(l, &c);
 }
 
@@ -644,6 +647,9 @@ static void lift(lifter *l)
     general = l->c;
     lift_plainly(l, &general, NOE_FORM_FROM_END);
     lift_plainly(l, &general, NOE_FORM_LITERAL);
+    literal.is_twin_operand = true;
+    keep_variant(l, &literal);
+    literal.is_twin_operand = false;
     keep_variant(l, &literal);
 }
 

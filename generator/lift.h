@@ -8,7 +8,7 @@
 #include "core/rule.h"
 #include "generator/pair.h"
 
-#define NOE_LIFT_MAX_VARIANTS 8
+#define NOE_LIFT_MAX_VARIANTS 10
 
 /* Variants of one pair, the most general first: canonical texts. */
 typedef struct noe_lifted {

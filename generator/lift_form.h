@@ -96,6 +96,7 @@ typedef struct noe_choice {
     int form[NOE_LIFT_MAX_SLOTS];
     noe_rank_said rank[NOE_PAIR_MAX_VARS];
     bool has_twin[NOE_PAIR_MAX_VARS]; /* same shape as the earlier variable's */
+    bool is_twin_operand; /* twins are the two operands of one elementwise operator */
     noe_spread spread[NOE_PAIR_MAX_VARS];
     int head[NOE_PAIR_MAX_VARS]; /* SPREAD_HEAD: whose first axis */
 } noe_choice;
@@ -111,6 +112,9 @@ bool noe_forms_fit(const noe_forms *f, const noe_choice *c);
 
 /* The earlier variable of the same shape, or -1. */
 int noe_forms_twin(const noe_forms *f, int var);
+/* The same among those that an elementwise operator of the pair has for its other
+ * operand. */
+int noe_forms_other_operand(const noe_forms *f, int var);
 /* Whether the condition can be said of the variable; ANY always can. */
 bool noe_forms_can_spread(const noe_forms *f, const noe_choice *c, int var,
                           noe_spread spread);

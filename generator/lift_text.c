@@ -503,7 +503,8 @@ static void print_where(noe_buf *b, const view *l)
         print_rank(b, l, v);
     }
     for (int v = 0; v < l->pair->n_vars; v++) {
-        int twin = noe_forms_twin(l->f, v);
+        int twin = l->c->is_twin_operand ? noe_forms_other_operand(l->f, v)
+                                         : noe_forms_twin(l->f, v);
         if (twin < 0 || !l->c->has_twin[v])
             continue;
         print_and(b);
