@@ -76,6 +76,28 @@ static noe_graph *left_side(noe_pool *pool, const noe_usable_rule *u,
     return g;
 }
 
+/* Whether the type rules cut a slice's bound down to the operand, or turn a negative
+ * index: a graph has the parameter in that form only, which the pattern does not match.
+ */
+static bool is_normalized(const noe_usable_rule *u, const noe_instance *inst)
+{
+    const noe_rule *r = &u->rule;
+    for (int i = 0; i < r->n_nodes; i++) {
+        const noe_pattern_node *n = &r->nodes[i];
+        if (n->is_var || !(u->lhs_ops >> i & 1))
+            continue;
+        for (int k = 0; k < noe_op_get(n->op)->n_params; k++) {
+            uint16_t term = n->params[k];
+            if (term == NOE_TERM_ABSENT || r->terms[term].kind != NOE_TERM_PVAR)
+                continue;
+            const noe_value *v = &inst->binding.pvalue[r->terms[term].var];
+            if (!noe_value_eq(v, &inst->params[i].v[k]))
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool take_first(void *ctx, const noe_match *match)
 {
     *(noe_match *)ctx = *match;
@@ -92,7 +114,8 @@ static void apply_and_compare(noe_pool *pool, const noe_usable_rule *u,
     ck_assert_ptr_nonnull(g);
     /* A root that is a weight, or equal to a variable, is nothing to apply a rule to.
      */
-    if (g->nodes[root.node].op == u->rule.nodes[u->rule.lhs[0]].op) {
+    if (g->nodes[root.node].op == u->rule.nodes[u->rule.lhs[0]].op &&
+        !is_normalized(u, inst)) {
         int n = noe_rule_match(&u->rule, g, root.node, take_first, match);
         ck_assert_msg(n > 0, "%s: does not match", where);
         noe_assert_ok(noe_rule_apply(&u->rule, g, match, &out, &err), err);
