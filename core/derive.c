@@ -16,7 +16,7 @@
 noe_derive_config noe_derive_default(void)
 {
     return (noe_derive_config){.seed = 1,
-                               .n_instances = 32,
+                               .n_instances = 48,
                                .max_nodes = 4000,
                                .max_rounds = 8,
                                .extra_ops = 4};

@@ -318,24 +318,42 @@ bool noe_instance_try(const noe_rule *rule, noe_rng *rng,
            noe_rule_holds(rule, &inst->binding);
 }
 
-bool noe_instance_find(const noe_rule *rule, uint64_t seed, int index, int max_attempts,
-                       noe_instance *inst, int *attempts)
+static bool search_instance(const noe_rule *rule, noe_rng *rng, int index,
+                            int max_attempts, noe_instance *inst, int *attempts)
 {
-    noe_rng rng = noe_rng_split(seed, "instance", (uint64_t)index);
     for (int i = 0; i < max_attempts; i++) {
         noe_instance_style style = {.rank = i < max_attempts / 4 ? index % 6 : -1,
                                     .dims = (index / 6 + i / 4) % NOE_INSTANCE_N_DIMS,
                                     .max_elements = 1200};
         ++*attempts;
-        if (noe_instance_try(rule, &rng, &style, inst))
-            return true;
-    }
-    for (int i = 0; rule->n_pvars == 0 && i < max_attempts; i++) {
-        ++*attempts;
-        if (noe_instance_guess(rule, &rng, index % 4 != 3, inst))
+        if (noe_instance_try(rule, rng, &style, inst))
             return true;
     }
     return false;
+}
+
+static bool guess_instance(const noe_rule *rule, noe_rng *rng, int index,
+                           int max_attempts, noe_instance *inst, int *attempts)
+{
+    for (int i = 0; rule->n_pvars == 0 && i < max_attempts; i++) {
+        ++*attempts;
+        if (noe_instance_guess(rule, rng, index % 8 != 3, inst))
+            return true;
+    }
+    return false;
+}
+
+/* Search chooses what fits best, groups of 1 and alike ranks; guesses mix them. */
+bool noe_instance_find(const noe_rule *rule, uint64_t seed, int index, int max_attempts,
+                       noe_instance *inst, int *attempts)
+{
+    noe_rng rng = noe_rng_split(seed, "instance", (uint64_t)index);
+    if (index % 2 == 1 &&
+        guess_instance(rule, &rng, index, max_attempts, inst, attempts))
+        return true;
+    return search_instance(rule, &rng, index, max_attempts, inst, attempts) ||
+           (index % 2 == 0 &&
+            guess_instance(rule, &rng, index, max_attempts, inst, attempts));
 }
 
 bool noe_instance_check(const noe_rule *rule, noe_instance *inst, bool allow_unequal)

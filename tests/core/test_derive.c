@@ -71,7 +71,8 @@ static const struct {
      1,
      ""},
     {{"matmul(matmul(?a, ?b), ?c) => matmul(?a, matmul(?b, ?c)) where rank(?b) == 2"},
-     "matmul(matmul(?a, ?b), ?c) => matmul(?a, matmul(?b, ?c)) where rank(?b) == 3",
+     "matmul(matmul(?a, ?b), ?c) => matmul(?a, matmul(?b, ?c)) where rank(?a) == 3 && "
+     "rank(?b) == 3 && rank(?c) == 3",
      NOE_DERIVE_UNKNOWN,
      0,
      "do not meet"},
@@ -87,6 +88,27 @@ static const struct {
      NOE_DERIVE_UNKNOWN,
      0,
      "no typed instance"},
+    /* true for one group alone: groups are among the instances */
+    {{"concat[axis=1](conv[pads=$p](?x, ?v), conv[pads=$p](?x, ?w)) => "
+      "conv[pads=$p](?x, "
+      "concat[axis=0](?v, ?w))"},
+     "concat[axis=1](conv[pads=[0, 1, 0, 1], group=dim(?a, 1) / dim(?b, 1)](?a, ?b), "
+     "conv[pads=[0, 1, 0, 1], group=dim(?a, 1) / dim(?c, 1)](?a, ?c)) => conv[pads=[0, "
+     "1, "
+     "0, 1], group=dim(?a, 1) / dim(?b, 1)](?a, concat[axis=0](?b, ?c)) where rank(?a) "
+     "== 4 "
+     "&& rank(?b) == 4 && rank(?c) == 4 && dim(?b, 2) == 1 && dim(?b, 3) == 3 && "
+     "dim(?c, 2) "
+     "== 1 && dim(?c, 3) == 3",
+     NOE_DERIVE_REFUTED,
+     0,
+     ""},
+    /* vectors and batches of matrices are, too */
+    {{"matmul(matmul(?a, ?b), ?c) => matmul(?a, matmul(?b, ?c))"},
+     "matmul(matmul(?a, ?b), ?c) => matmul(?a, matmul(?b, ?c)) where 2 <= rank(?b)",
+     NOE_DERIVE_REFUTED,
+     0,
+     ""},
     /* false rules derive nothing, not even what is true */
     {{"relu(?a) => neg(?a)", "neg(neg(?a)) => neg(?a)"},
      "relu(relu(?a)) => relu(?a)",
