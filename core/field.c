@@ -185,8 +185,22 @@ noe_fe noe_fe_exp(const noe_field *f, noe_fe a)
     return (noe_fe){u, (uint32_t)(keyed_hash(f, NOE_FIELD_HASH_EXP, u) % NOE_FIELD_Q)};
 }
 
+/* An argument that is negative, and what a function gives there: anything. */
+static bool is_outside(const noe_field *f, noe_fe a, noe_fe *value)
+{
+    if (f->outside == 0 || f->order == NOE_ORDER_NUMBER || noe_fe_legendre(a.u) >= 0)
+        return false;
+    uint64_t hash = noe_mix64(f->outside ^ noe_mix64(f->key[NOE_FIELD_HASH_LOG] ^ a.u));
+    *value = (noe_fe){(uint32_t)(hash % NOE_FIELD_P),
+                      (uint32_t)(noe_mix64(hash) % NOE_FIELD_Q)};
+    return true;
+}
+
 noe_fe noe_fe_sqrt(const noe_field *f, noe_fe a)
 {
+    noe_fe outside;
+    if (is_outside(f, a, &outside))
+        return outside;
     if (f->order == NOE_ORDER_NUMBER)
         return positive_hash(f, NOE_FIELD_HASH_SQRT, a.u);
     uint32_t u = pow_p(a.u, (NOE_FIELD_P + 1) / 4);
@@ -195,6 +209,9 @@ noe_fe noe_fe_sqrt(const noe_field *f, noe_fe a)
 
 noe_fe noe_fe_log(const noe_field *f, noe_fe a)
 {
+    noe_fe outside;
+    if (is_outside(f, a, &outside))
+        return outside;
     if (f->order == NOE_ORDER_NUMBER)
         return noe_fe_sub(positive_hash(f, NOE_FIELD_HASH_LOG, a.u),
                           noe_fe_int(f->range));

@@ -80,6 +80,9 @@ typedef struct noe_field {
     noe_order order;
     int range; /* of NOE_ORDER_NUMBER: numbers drawn are at most that, see noe_fe_draw
                 */
+    /* 0: sqrt and log are total. Otherwise they have a value that depends on this where
+     * their argument is negative (NOE_ORDER_RESIDUE only). */
+    uint64_t outside;
     uint64_t key[NOE_FIELD_HASHES];
     uint32_t g; /* generator of the subgroup of order q, random by key */
     uint32_t power[NOE_FIELD_WINDOWS][NOE_FIELD_DIGITS];

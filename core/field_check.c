@@ -20,6 +20,10 @@
  * evaluating both sides in double at random points where both exist. If none differs,
  * the rule is `doubtful`: neither true nor refuted.
  *
+ * sqrt and log are total in the field, but not over the reals. A rule that differs only
+ * where an argument of them is negative (sqrt(a) sqrt(a) = a) agrees wherever both
+ * sides exist; it `needs_domain`.
+ *
  * Error bound. Let the sides differ as functions at an instance. Without operators of
  * order and sqrt they are rational functions (or such functions of fresh hash values)
  * of degree d, and one sample from a set of size S (p, or the numbers drawn) hides the
@@ -201,9 +205,11 @@ static bool within_bounds(const noe_rule *rule, const noe_instance *inst,
 
 /* Samples */
 
+#define MAX_SAMPLES 64 /* an instance */
+
 static uint64_t stream_of(int instance, int sample)
 {
-    return (uint64_t)instance * 64 + (uint64_t)sample;
+    return (uint64_t)instance * MAX_SAMPLES + (uint64_t)sample;
 }
 
 static noe_difference sample_residues(const noe_rule *rule, const noe_instance *inst,
@@ -266,6 +272,90 @@ bool noe_field_agrees(const noe_rule *rule, const noe_instance *inst, uint64_t s
         if (agrees || order == NOE_ORDER_RESIDUE)
             return agrees;
     }
+}
+
+/* Finds one more instance, until there are as many as asked for. */
+static bool find_instance(const noe_rule *rule, const noe_field_config *config,
+                          noe_field_report *report)
+{
+    noe_instance *inst = noe_malloc(sizeof *inst);
+    while (report->next < config->n_instances) {
+        /* What never fitted in the first tries hardly ever will. */
+        if (report->next >= 12 && report->n_found == 0)
+            break;
+        int i = report->next++;
+        if (!noe_instance_find(rule, config->seed, i, config->max_attempts, inst,
+                               &report->attempts))
+            continue;
+        report->index[report->n_found] = i;
+        report->instances[report->n_found++] = inst;
+        return true;
+    }
+    free(inst);
+    return false;
+}
+
+/* Where partial operators exist */
+
+static bool has_no_domain(noe_op op)
+{
+    return op != NOE_OP_SQRT && op != NOE_OP_LOG;
+}
+
+/* One sample, evaluated twice with different values outside of the domains of sqrt and
+ * log: an element that does not depend on these exists. Of those that exist on both
+ * sides, counts how many are equal; false if one is not. */
+static bool sample_domain(const noe_rule *rule, const noe_instance *inst, uint64_t seed,
+                          uint64_t stream, noe_arena *arena, int64_t *n_equal)
+{
+    noe_field field = noe_field_make(noe_mix64(seed ^ noe_mix64(stream)));
+    noe_tensor_fe values[NOE_RULE_MAX_VARS], *t[2];
+    noe_field_draw(rule, inst, &field, seed, stream, arena, values);
+    /* Every other sample is of squares, for which products and quotients exist. */
+    for (int v = 0; v < rule->n_vars && stream % 2 == 0; v++) {
+        int64_t n = noe_shape_elements(&values[v].shape);
+        for (int64_t i = 0; i < n; i++)
+            values[v].data[i] = noe_fe_mul(values[v].data[i], values[v].data[i]);
+    }
+    for (int k = 0; k < 2; k++) {
+        field.outside = (uint64_t)k + 1;
+        t[k] = NOE_NEW_N(arena, noe_tensor_fe, NOE_RULE_MAX_NODES);
+        evaluate(rule, inst, &field, values, arena, t[k]);
+    }
+    for (int r = 0; r < rule->n_roots; r++) {
+        int left = rule->lhs[r], right = rule->rhs[r];
+        int64_t n = noe_shape_elements(&t[0][left].shape);
+        for (int64_t i = 0; i < n; i++) {
+            bool exists = noe_fe_eq(t[0][left].data[i], t[1][left].data[i]) &&
+                          noe_fe_eq(t[0][right].data[i], t[1][right].data[i]);
+            if (exists && !noe_fe_eq(t[0][left].data[i], t[0][right].data[i]))
+                return false;
+            *n_equal += exists;
+        }
+    }
+    return true;
+}
+
+/* Whether the sides agree wherever both exist, at each instance somewhere. */
+static bool agrees_in_domain(const noe_rule *rule, const noe_field_config *config,
+                             noe_field_report *report)
+{
+    if (all_nodes(rule, has_no_domain))
+        return false;
+    while (find_instance(rule, config, report))
+        continue;
+    bool ok = true;
+    for (int i = 0; i < report->n_found && ok; i++) {
+        int64_t n_equal = 0;
+        for (int k = 0; k < 2 * SAMPLES_SIGN && ok; k++) {
+            noe_arena arena = {0};
+            ok = sample_domain(rule, report->instances[i], config->seed,
+                               stream_of(report->index[i], k), &arena, &n_equal);
+            noe_arena_clear(&arena);
+        }
+        ok = ok && n_equal > 0;
+    }
+    return ok;
 }
 
 /* Confirmation in double */
@@ -377,9 +467,11 @@ static double error_bound(const noe_rule *rule, noe_order order, int n_samples)
     return pow(1 - ldexp(1 - one, -signs), n_samples);
 }
 
+/* Twice as many for each operator of order beyond three. */
 static int samples_for(const noe_rule *rule, const noe_instance *inst)
 {
-    int n = count_signs(rule) > 0 ? SAMPLES_SIGN : SAMPLES_PLAIN;
+    int signs = count_signs(rule), extra = signs < 3 ? 0 : signs > 6 ? 3 : signs - 3;
+    int n = signs > 0 ? SAMPLES_SIGN << extra : SAMPLES_PLAIN;
     int64_t elements = noe_shape_elements(&inst->type[rule->lhs[0]].shape);
     return elements <= TINY ? 2 * n : n;
 }
@@ -525,27 +617,6 @@ static bool check_instance(const noe_rule *rule, const noe_field_config *config,
     return true;
 }
 
-/* Finds one more instance, until there are as many as asked for. */
-static bool find_instance(const noe_rule *rule, const noe_field_config *config,
-                          noe_field_report *report)
-{
-    noe_instance *inst = noe_malloc(sizeof *inst);
-    while (report->next < config->n_instances) {
-        /* What never fitted in the first tries hardly ever will. */
-        if (report->next >= 12 && report->n_found == 0)
-            break;
-        int i = report->next++;
-        if (!noe_instance_find(rule, config->seed, i, config->max_attempts, inst,
-                               &report->attempts))
-            continue;
-        report->index[report->n_found] = i;
-        report->instances[report->n_found++] = inst;
-        return true;
-    }
-    free(inst);
-    return false;
-}
-
 /* Up to the first instance that does not agree. */
 static bool check_instances(const noe_rule *rule, const noe_field_config *config,
                             noe_order order, noe_field_report *report)
@@ -575,7 +646,13 @@ static void judge_difference(const noe_rule *rule, const noe_field_config *confi
     if (exact || is_confirmed(rule, inst, config->seed))
         return;
     d->found = false;
-    report->is_doubtful = true;
+    report->needs_domain = agrees_in_domain(rule, config, report);
+    report->is_doubtful = !report->needs_domain;
+    if (report->needs_domain) {
+        report->n_instances = report->n_found;
+        report->n_samples = 2 * SAMPLES_SIGN * report->n_found;
+        noe_buf_clear(&report->counterexample);
+    }
 }
 
 static void check_orders(const noe_rule *rule, const noe_field_config *config,

@@ -26,6 +26,7 @@ typedef struct noe_field_report {
     double error_bound;        /* see core/field_check.c */
     noe_order order;           /* how signs were read when that was decided */
     noe_difference difference; /* over the reals */
+    bool needs_domain;         /* no difference, but only where sqrt and log exist */
     bool is_doubtful;          /* the sides differ, but only in the field's models */
     noe_buf counterexample;    /* shapes, parameters, position, values; "" if none */
     noe_buf shapes_checked;    /* "48 instances, ranks a:0-5 b:1-5" */

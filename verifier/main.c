@@ -100,7 +100,8 @@ static void report_self_check(void *ctx, const char *kind, const char *name,
 {
     int *n = ctx;
     ++*n;
-    bool ok = report->n_instances > 0 && !report->difference.found;
+    bool ok = report->n_instances > 0 && !report->difference.found &&
+              !report->is_doubtful && !report->needs_domain;
     if (ok && !stats)
         return;
     noe_buf text = {0};

@@ -55,6 +55,28 @@ void noe_prover_free(noe_prover *p)
     free(p);
 }
 
+static bool has_domain(noe_op op)
+{
+    return op == NOE_OP_SQRT || op == NOE_OP_LOG;
+}
+
+/* Arguments of sqrt and log on the left side are not negative: where one is, the left
+ * side does not exist and the rule says nothing. */
+static void assert_domain(noe_solver *s, noe_scope *scope)
+{
+    const noe_rule *rule = scope->rule;
+    bool left[NOE_RULE_MAX_NODES];
+    noe_rule_mark_side(rule, false, left);
+    for (uint16_t i = 0; i < rule->n_nodes; i++) {
+        const noe_pattern_node *p = &rule->nodes[i];
+        if (!left[i] || p->is_var || !has_domain(p->op))
+            continue;
+        Z3_ast a = noe_encode_node(&s->e, scope, p->inputs[0]);
+        Z3_ast positive = Z3_mk_app(s->e.z3, s->e.op[NOE_OP_RELU], 1, &a);
+        noe_solver_assert(s, Z3_mk_eq(s->e.z3, positive, a));
+    }
+}
+
 /* Condition, equal output shapes, well-typedness: what holds at every instance. */
 static void assert_context(noe_solver *s, noe_scope *scope)
 {
@@ -89,6 +111,7 @@ typedef struct attempt {
     noe_instance *const *instances;
     int n;
     bool fixed; /* the ranks are those of all instances */
+    bool in_domain;
     noe_certificate steps;
     noe_buf reason; /* why not */
 } attempt;
@@ -100,6 +123,8 @@ static bool prove_root(attempt *a, noe_scope *scope, int root)
     Z3_context z3 = s->e.z3;
     Z3_solver_push(z3, s->z3);
     assert_context(s, scope);
+    if (a->in_domain)
+        assert_domain(s, scope);
     noe_solver_assert(s, negated_goal(s, scope, root));
     Z3_lbool answer = Z3_solver_check(z3, s->z3);
     if (answer == Z3_L_FALSE) {
@@ -149,7 +174,8 @@ static bool succeeds(attempt *a, noe_proof *proof)
 
 /* What a proof used, over all its attempts. */
 typedef struct evidence {
-    bool *used; /* axioms */
+    bool in_domain; /* asked for */
+    bool *used;     /* axioms */
     noe_buf certificate, ranks;
     int n_steps, n_ranks;
 } evidence;
@@ -170,6 +196,9 @@ static void record(const attempt *a, evidence *e)
         print_ranks(a->rule, a->instances[0], &e->certificate);
         noe_buf_puts(&e->certificate, "\n");
     }
+    if (a->in_domain)
+        noe_buf_puts(&e->certificate, "arguments of sqrt and log on the left are not "
+                                      "negative\n");
     for (int i = 0; i < a->steps.n; i++) {
         e->used[a->steps.step[i].axiom] = true;
         noe_step_print(&a->s->e, a->p->axioms, &a->steps.step[i], &e->certificate);
@@ -190,6 +219,7 @@ static bool prove_general(noe_prover *p, noe_solver *s, const noe_rule *rule,
                           evidence *e)
 {
     attempt a = {.p = p, .s = s, .rule = rule, .instances = instances, .n = n};
+    a.in_domain = e->in_domain;
     bool ok = succeeds(&a, proof);
     if (ok)
         record(&a, e);
@@ -257,6 +287,7 @@ static bool prove_gathered(noe_prover *p, noe_solver *s, const noe_rule *rule,
     for (int i = 0; i < n_groups; i++) {
         attempt a = {.p = p, .s = s, .rule = rule, .instances = list, .n = count[i]};
         a.fixed = true;
+        a.in_domain = e->in_domain;
         bool ok = succeeds(&a, proof);
         if (ok) {
             record(&a, e);
@@ -321,7 +352,8 @@ static void keep(const noe_prover *p, evidence *e, noe_proof *proof)
 }
 
 void noe_prover_prove(noe_prover *p, const noe_rule *rule,
-                      noe_instance *const *instances, int n_instances, noe_proof *proof)
+                      noe_instance *const *instances, int n_instances, bool in_domain,
+                      noe_proof *proof)
 {
     /* What is found with more axioms or fewer unknowns is mostly found soon. */
     static const struct {
@@ -335,7 +367,8 @@ void noe_prover_prove(noe_prover *p, const noe_rule *rule,
     };
     *proof = (noe_proof){0};
     for (size_t i = 0; i < sizeof methods / sizeof *methods && !proof->proved; i++) {
-        evidence e = {.used = noe_calloc((size_t)p->axioms->n + 1, sizeof *e.used)};
+        evidence e = {.in_domain = in_domain};
+        e.used = noe_calloc((size_t)p->axioms->n + 1, sizeof *e.used);
         int64_t rlimit = p->rlimit / methods[i].part;
         noe_solver *s = noe_solvers_get(p->solvers, noe_solver_ops(rule),
                                         methods[i].reach, rlimit ? rlimit : 1);

@@ -27,10 +27,11 @@ noe_prover *noe_prover_new(const noe_axioms *axioms, int64_t rlimit, unsigned se
 void noe_prover_free(noe_prover *prover);
 
 /* The instances are typed instances of the rule: every axiom instance of the proof must
- * be well-typed, meet its condition and hold in FIELD at each of them. proof is
+ * be well-typed, meet its condition and hold in FIELD at each of them. in_domain: the
+ * rule is meant only where the roots and logarithms of its left side exist. proof is
  * overwritten; clear it with noe_proof_clear. */
 void noe_prover_prove(noe_prover *prover, const noe_rule *rule,
-                      noe_instance *const *instances, int n_instances,
+                      noe_instance *const *instances, int n_instances, bool in_domain,
                       noe_proof *proof);
 void noe_proof_clear(noe_proof *proof);
 

@@ -95,7 +95,7 @@ static void check_stages(noe_verifier *v, const noe_rule *rule, noe_check *c)
         return;
     }
     noe_prover_prove(v->prover, rule, c->field.instances, c->field.n_instances,
-                     &c->proof);
+                     c->field.needs_domain, &c->proof);
     if (!c->proof.proved) {
         decide(c, NOE_VERDICT_UNKNOWN, "z3", noe_buf_text(&c->proof.reason));
         return;
@@ -387,7 +387,8 @@ static bool holds(noe_verifier *v, const char *kind, const char *name,
     noe_field_config config = {v->config.seed, 2 * v->config.n_instances, MAX_ATTEMPTS};
     noe_field_report report;
     noe_field_check(rule, &config, &report);
-    bool ok = report.n_instances > 0 && !report.difference.found && !report.is_doubtful;
+    bool ok = report.n_instances > 0 && !report.difference.found &&
+              !report.is_doubtful && !report.needs_domain;
     if (fn)
         fn(ctx, kind, name, rule, &report);
     noe_field_report_clear(&report);

@@ -134,9 +134,26 @@ static noe_fe sqrt_(noe_fe a)
 {
     return noe_fe_sqrt(&f, a);
 }
-static noe_fe max(noe_fe a, noe_fe b)
+/* As in max_pool and reduce_max. */
+static noe_fe greater(noe_fe a, noe_fe b)
 {
     return noe_fe_compare(&f, a, b) < 0 ? b : a;
+}
+static noe_fe max(noe_fe a, noe_fe b)
+{
+    return noe_fe_max(&f, a, b);
+}
+static noe_fe min(noe_fe a, noe_fe b)
+{
+    return noe_fe_min(&f, a, b);
+}
+static noe_fe erf_(noe_fe a)
+{
+    return noe_fe_erf(&f, a);
+}
+static noe_fe log_(noe_fe a)
+{
+    return noe_fe_log(&f, a);
 }
 static noe_fe absolute(noe_fe a)
 {
@@ -184,31 +201,70 @@ static noe_fe operator(noe_op op, noe_fe a)
     XX(ADD(SIGMOID(a), SIGMOID(NEG(a))), one)                     \
     XX(TANH(a), SUB(MUL(INT(2), SIGMOID(ADD(a, a))), one))        \
     XX(TANH(NEG(a)), NEG(TANH(a)))                                \
-    XX(max(a, b), max(b, a))                                      \
-    XX(max(a, max(b, c)), max(max(a, b), c))                      \
-    XX(max(a, a), a)
+    XX(greater(a, b), greater(b, a))                              \
+    XX(greater(a, greater(b, c)), greater(greater(a, b), c))      \
+    XX(greater(a, a), a)                                          \
+    ORDER_LAWS(XX)
+
+/* Laws of both ways to read signs. */
+#define ORDER_LAWS(XX)                                                 \
+    XX(max(a, b), max(b, a))                                           \
+    XX(max(a, a), a)                                                   \
+    XX(max(a, zero), relu(a))                                          \
+    XX(max(a, b), ADD(b, relu(SUB(a, b))))                             \
+    XX(max(ADD(a, c), ADD(b, c)), ADD(max(a, b), c))                   \
+    XX(min(a, b), NEG(max(NEG(a), NEG(b))))                            \
+    XX(ADD(max(a, b), min(a, b)), ADD(a, b))                           \
+    XX(max(a, min(a, b)), a)                                           \
+    XX(max(a, NEG(a)), absolute(a))                                    \
+    XX(max(MUL(a, relu(c)), MUL(b, relu(c))), MUL(max(a, b), relu(c))) \
+    XX(absolute(MUL(a, b)), MUL(absolute(a), absolute(b)))             \
+    XX(erf_(NEG(a)), NEG(erf_(a)))                                     \
+    XX(erf_(relu(a)), relu(erf_(a)))                                   \
+    XX(erf_(zero), zero)
+
+/* Laws of the order of numbers, which residues do not have. */
+#define NUMBER_LAWS(XX)                                              \
+    ORDER_LAWS(XX)                                                   \
+    XX(max(max(a, b), c), max(a, max(b, c)))                         \
+    XX(relu(ADD(relu(a), relu(b))), ADD(relu(a), relu(b)))           \
+    XX(relu(max(a, b)), max(relu(a), relu(b)))                       \
+    XX(max(a, min(b, c)), min(max(a, b), max(a, c)))                 \
+    XX(greater(a, b), max(a, b))                                     \
+    XX(max(absolute(ADD(a, b)), ADD(absolute(a), absolute(b))),      \
+       ADD(absolute(a), absolute(b)))                                \
+    XX(absolute(MUL(a, INV(INT(6)))), MUL(absolute(a), INV(INT(6)))) \
+    XX(relu(exp_(a)), exp_(a))                                       \
+    XX(relu(SIGMOID(a)), SIGMOID(a))                                 \
+    XX(relu(TANH(a)), TANH(relu(a)))                                 \
+    XX(absolute(sqrt_(a)), sqrt_(a))                                 \
+    XX(min(INT(6), relu(a)), relu(min(INT(6), a)))
 
 /* False over the reals: each must fail for most samples. */
-#define LIES(XX)                                          \
-    XX(MUL(a, b), ADD(a, b))                              \
-    XX(SUB(a, b), SUB(b, a))                              \
-    XX(relu(ADD(a, b)), ADD(relu(a), relu(b)))            \
-    XX(relu(MUL(a, b)), MUL(relu(a), relu(b)))            \
-    XX(relu(NEG(a)), NEG(relu(a)))                        \
-    XX(relu(a), a)                                        \
-    XX(exp_(ADD(a, b)), ADD(exp_(a), exp_(b)))            \
-    XX(exp_(MUL(a, b)), MUL(exp_(a), exp_(b)))            \
-    XX(SUB(exp_(one), one), INT(3))                       \
-    XX(exp_(exp_(a)), exp_(a))                            \
-    XX(sqrt_(ADD(a, b)), ADD(sqrt_(a), sqrt_(b)))         \
-    XX(MUL(sqrt_(a), sqrt_(a)), a)                        \
-    XX(SIGMOID(ADD(a, b)), ADD(SIGMOID(a), SIGMOID(b)))   \
-    XX(SIGMOID(a), ADD(one, exp_(NEG(a))))                \
-    XX(TANH(a), SIGMOID(a))                               \
-    XX(MUL(SIGMOID(zero), SIGMOID(zero)), exp_(NEG(one))) \
-    XX(max(a, b), a)                                      \
-    XX(max(NEG(a), NEG(b)), NEG(max(a, b)))               \
-    XX(max(ADD(a, c), ADD(b, c)), ADD(a, c))
+#define LIES(XX)                                           \
+    XX(MUL(a, b), ADD(a, b))                               \
+    XX(SUB(a, b), SUB(b, a))                               \
+    XX(relu(ADD(a, b)), ADD(relu(a), relu(b)))             \
+    XX(relu(MUL(a, b)), MUL(relu(a), relu(b)))             \
+    XX(relu(NEG(a)), NEG(relu(a)))                         \
+    XX(relu(a), a)                                         \
+    XX(exp_(ADD(a, b)), ADD(exp_(a), exp_(b)))             \
+    XX(exp_(MUL(a, b)), MUL(exp_(a), exp_(b)))             \
+    XX(SUB(exp_(one), one), INT(3))                        \
+    XX(exp_(exp_(a)), exp_(a))                             \
+    XX(sqrt_(ADD(a, b)), ADD(sqrt_(a), sqrt_(b)))          \
+    XX(MUL(sqrt_(a), sqrt_(a)), a)                         \
+    XX(SIGMOID(ADD(a, b)), ADD(SIGMOID(a), SIGMOID(b)))    \
+    XX(SIGMOID(a), ADD(one, exp_(NEG(a))))                 \
+    XX(TANH(a), SIGMOID(a))                                \
+    XX(MUL(SIGMOID(zero), SIGMOID(zero)), exp_(NEG(one)))  \
+    XX(max(a, b), a)                                       \
+    XX(max(NEG(a), NEG(b)), NEG(max(a, b)))                \
+    XX(max(ADD(a, c), ADD(b, c)), ADD(a, c))               \
+    XX(max(MUL(a, c), MUL(b, c)), MUL(max(a, b), c))       \
+    XX(absolute(ADD(a, b)), ADD(absolute(a), absolute(b))) \
+    XX(erf_(a), a)                                         \
+    XX(log_(MUL(a, b)), MUL(log_(a), log_(b)))
 
 /* Equations by their place in the list. */
 #define XX(LEFT, RIGHT)                \
@@ -228,9 +284,15 @@ static bool lie_holds(int index, noe_fe a, noe_fe b, noe_fe c, const char **text
     ck_abort_msg("no lie %d", index);
     return false;
 }
+static bool number_law_holds(int index, noe_fe a, noe_fe b, noe_fe c, const char **text)
+{
+    NUMBER_LAWS(XX)
+    ck_abort_msg("no law %d", index);
+    return false;
+}
 #undef XX
 #define XX(LEFT, RIGHT) +1
-enum { N_LAWS = 0 LAWS(XX), N_LIES = 0 LIES(XX) };
+enum { N_LAWS = 0 LAWS(XX), N_NUMBER_LAWS = 0 NUMBER_LAWS(XX), N_LIES = 0 LIES(XX) };
 #undef XX
 
 START_TEST(test_laws_hold)
@@ -242,6 +304,66 @@ START_TEST(test_laws_hold)
                c = noe_fe_random(&rng);
         ck_assert_msg(law_holds(_i, a, b, c, &text), "%s, sample %d, seed %d", text, i,
                       SEED);
+    }
+}
+END_TEST
+
+START_TEST(test_laws_of_numbers_hold)
+{
+    const char *text;
+    static const int ranges[] = {3, 12, 100};
+    noe_rng rng = noe_rng_split(SEED, "numbers", (uint64_t)_i);
+    for (int i = 0; i < SAMPLES; i++) {
+        f = noe_field_make_ordered(SEED, ranges[i % 3]);
+        noe_fe a = noe_fe_draw(&f, &rng), b = noe_fe_draw(&f, &rng),
+               c = noe_fe_draw(&f, &rng);
+        ck_assert_msg(number_law_holds(_i, a, b, c, &text), "%s, sample %d, seed %d",
+                      text, i, SEED);
+    }
+}
+END_TEST
+
+/* The number that a pair stands for is the one that was put in, and its sign. */
+START_TEST(test_numbers_are_read_back)
+{
+    static const double numbers[] = {0,    1,    -1,       0.5, -0.75,       1e9,
+                                     -1e9, 3.25, 1 / 64.0, -6,  1073741823.0};
+    f = noe_field_make_ordered(SEED, NOE_FIELD_RANGE);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        noe_fe a = noe_fe_double(numbers[i]);
+        double unit = (double)NOE_FIELD_UNIT;
+        ck_assert_double_eq((double)noe_fe_number(a) / unit, numbers[i]);
+        ck_assert_int_eq(noe_fe_sign(&f, a), (numbers[i] > 0) - (numbers[i] < 0));
+        noe_fe third = MUL(a, INV(INT(3)));
+        ck_assert_int_eq(3 * noe_fe_number(third), noe_fe_number(a));
+    }
+    /* Too large: another number, or none at all. */
+    ck_assert_int_ne(noe_fe_number(noe_fe_double(0x1p40)), (int64_t)0x1p40);
+    noe_rng rng = noe_rng_split(SEED, "draw", 0);
+    for (int i = 0; i < SAMPLES; i++) {
+        f.range = 1 + i % 20;
+        int64_t n = noe_fe_number(noe_fe_draw(&f, &rng));
+        ck_assert(n >= -f.range * NOE_FIELD_UNIT && n <= f.range * NOE_FIELD_UNIT);
+        ck_assert_int_eq(n % (NOE_FIELD_UNIT / 2), 0);
+    }
+}
+END_TEST
+
+/* The same lies must be seen on numbers. */
+START_TEST(test_lies_are_seen_on_numbers)
+{
+    const char *text = "";
+    noe_rng rng = noe_rng_split(SEED, "lies on numbers", (uint64_t)_i);
+    for (int i = 0; i < 100; i++) {
+        bool seen = false;
+        for (int k = 0; k < LIE_SAMPLES; k++) {
+            f = noe_field_make_ordered(SEED + (uint64_t)(i * LIE_SAMPLES + k),
+                                       NOE_FIELD_RANGE);
+            noe_fe a = noe_fe_draw(&f, &rng), b = noe_fe_draw(&f, &rng),
+                   c = noe_fe_draw(&f, &rng);
+            seen |= !lie_holds(_i, a, b, c, &text);
+        }
+        ck_assert_msg(seen, "%s passed for true, round %d, seed %d", text, i, SEED);
     }
 }
 END_TEST
@@ -336,6 +458,9 @@ Suite *suite_field(void)
     tcase_add_test(tc, test_sum_of_products_at_the_extremes);
     tcase_add_loop_test(tc, test_laws_hold, 0, N_LAWS);
     tcase_add_loop_test(tc, test_lies_are_seen_soon, 0, N_LIES);
+    tcase_add_loop_test(tc, test_laws_of_numbers_hold, 0, N_NUMBER_LAWS);
+    tcase_add_loop_test(tc, test_lies_are_seen_on_numbers, 0, N_LIES);
+    tcase_add_test(tc, test_numbers_are_read_back);
     tcase_add_test(tc, test_order_is_total_and_keyed);
     tcase_add_test(tc, test_division_by_zero_is_zero);
     tcase_add_test(tc, test_blocks_are_elementwise);

@@ -393,13 +393,13 @@ static void compute_folder(const char *folder, const char *test, int at_least)
 
 START_TEST(test_backend_tests_compute)
 {
-    compute_folder(NOE_BACKEND_TESTS, __func__, 160);
+    compute_folder(NOE_BACKEND_TESTS, __func__, 275);
 }
 END_TEST
 
 START_TEST(test_shared_cases_compute)
 {
-    compute_folder(NOE_SHARED_DIR "/cases", __func__, 39);
+    compute_folder(NOE_SHARED_DIR "/cases", __func__, 50);
 }
 END_TEST
 
@@ -413,7 +413,7 @@ START_TEST(test_newest_backend_tests_compute)
              NOE_SHARED_DIR "/models/onnx_node_tests.tar.xz", folder);
     ck_assert_int_eq(noe_run_command(command, &output), 0);
     free(output);
-    compute_folder(folder, __func__, 200);
+    compute_folder(folder, __func__, 390);
     noe_tmp_remove(folder);
 }
 END_TEST
