@@ -87,6 +87,8 @@ static noe_status lift_pairs(run *r, const noe_space *space, const noe_pair *pai
     double start = noe_cpu_seconds();
     stats->n_pairs = (uint64_t)n;
     for (int i = 0; i < n; i++) {
+        if (pairs[i].is_deferred)
+            continue;
         lift_pair(r, &pairs[i], stats);
         noe_progress(r->env, "%s: lifting %d of %d", space->name, i, n);
         if (noe_cancelled(r->env))
@@ -121,10 +123,10 @@ static noe_status run_space(run *r, const noe_space *space, noe_error *err)
     }
     noe_universe_free(u);
     if (status == NOE_OK)
-        status = noe_pairs_minimize(pairs, &n_pairs, r->env, &stats->minimize, err);
+        status = noe_pairs_minimize(pairs, n_pairs, r->env, &stats->minimize, err);
     if (status == NOE_OK)
         status = lift_pairs(r, space, pairs, n_pairs, stats, err);
-    free(pairs);
+    noe_pairs_free(pairs, n_pairs);
     r->out->n_spaces++;
     return status;
 }
@@ -188,15 +190,18 @@ static void print_space(noe_buf *b, const noe_space_stats *s)
         {"samples", (uint64_t)s->n_samples},
         {"prune.classes", s->prune.n_classes},
         {"prune.accepted", s->prune.n_accepted},
+        {"prune.proved", s->prune.n_proved},
         {"prune.derived", s->prune.n_derived},
         {"prune.siblings", s->prune.n_siblings},
         {"prune.false", s->prune.n_false},
         {"prune.undirected", s->prune.n_undirected},
-        {"prune.special", s->prune.n_special},
+        {"prune.closed", s->prune.n_closed},
         {"prune.too-large", s->prune.n_too_large},
         {"prune.cut", s->prune.n_cut},
         {"minimize.tried", s->minimize.n_tried},
         {"minimize.proved", s->minimize.n_proved},
+        {"minimize.useful", s->minimize.n_useful},
+        {"minimize.underived", s->minimize.n_underived},
         {"lift.pairs", s->n_pairs},
         {"lift.unlifted", s->n_unlifted},
         {"lift.widening", s->n_widening},

@@ -256,18 +256,38 @@ void noe_pair_costs(const noe_pair *pair, int cost[2], bool *has_weight_op)
     }
 }
 
-bool noe_pair_is_useful(const noe_pair *pair)
+noe_pair_use noe_pair_use_of(const noe_pair *pair)
 {
     uint32_t vars[2], n_constants[2], n_uses[2];
-    int cost[2];
-    bool has_weight_op;
+    int cost[2], n_heavy[2] = {0, 0};
+    bool has_weight_op, left[NOE_PAIR_MAX_NODES];
     noe_pair_costs(pair, cost, &has_weight_op);
     noe_pair_variables(pair, vars);
     noe_pair_count_leaves(pair, n_constants, n_uses);
     int gain = abs(cost[0] - cost[1]), cheap = cost[0] < cost[1] ? 0 : 1;
-    return gain >= (has_weight_op ? 1 : NOE_HEAVY_COST - 1) &&
-           n_constants[0] + n_constants[1] == 0 && vars[0] == vars[1] &&
-           n_uses[cheap] == (uint32_t)__builtin_popcount(vars[cheap]);
+    if (gain < (has_weight_op ? 1 : NOE_HEAVY_COST - 1) ||
+        n_constants[0] + n_constants[1] > 0 || vars[0] != vars[1] ||
+        n_uses[cheap] != (uint32_t)__builtin_popcount(vars[cheap]))
+        return NOE_USE_NONE;
+    mark_below(pair, pair->lhs, left);
+    for (int i = 0; i < pair->n_nodes; i++) {
+        const noe_pair_node *n = &pair->nodes[i];
+        if (n->n_in && !n->is_weight)
+            n_heavy[!left[i]] += noe_op_has(n->op, NOE_TRAIT_HEAVY);
+    }
+    if (n_heavy[cheap] < n_heavy[!cheap])
+        return NOE_USE_HEAVY;
+    return has_weight_op ? NOE_USE_FOLDS : NOE_USE_FEWER;
+}
+
+const char *noe_pair_use_text(noe_pair_use use)
+{
+    static const char *const texts[] = {
+#define XX(ID, TEXT) TEXT,
+        NOE_PAIR_USE_MAP(XX)
+#undef XX
+    };
+    return texts[use];
 }
 
 void noe_pair_count_leaves(const noe_pair *pair, uint32_t n_constants[2],
@@ -505,4 +525,17 @@ void noe_pair_print_shapes(noe_buf *b, const noe_pair *pair)
         noe_buf_printf(b, "%s%s=", i ? " " : "", pair->vars[i].name);
         noe_shape_print(b, &pair->vars[i].shape);
     }
+}
+
+void noe_pair_proof_clear(noe_pair_proof *d)
+{
+    free(d->steps);
+    *d = (noe_pair_proof){0};
+}
+
+void noe_pairs_free(noe_pair *pairs, int n)
+{
+    for (int i = 0; i < n; i++)
+        noe_pair_proof_clear(&pairs[i].why);
+    free(pairs);
 }

@@ -18,6 +18,36 @@ typedef enum noe_pair_kind {
     NOE_PAIR_SIBLING, /* two outputs: the parts of a cut */
 } noe_pair_kind;
 
+/* What a pair that others derive is good for, in one step. */
+#define NOE_PAIR_USE_MAP(XX)                                                      \
+    XX(NONE, "")                                                                  \
+    XX(HEAVY, "merges heavy operators") /* one side has fewer of them */          \
+    XX(FOLDS, "folds weights")          /* operators move from data to weights */ \
+    XX(FEWER, "fewer operators")        /* by NOE_HEAVY_COST - 1 at least */
+
+typedef enum noe_pair_use {
+#define XX(ID, TEXT) NOE_USE_##ID,
+    NOE_PAIR_USE_MAP(XX)
+#undef XX
+} noe_pair_use;
+const char *noe_pair_use_text(noe_pair_use use);
+
+/* One rewrite of a derivation: which pair, in which direction, and where: the operand
+ * numbers on the way from the root of the term. */
+#define NOE_STEP_SWAP      (-1) /* the operands of a commutative operator */
+#define NOE_STEP_MAX_DEPTH 30
+typedef struct noe_pair_step {
+    int rule;         /* id of the pair */
+    bool is_backward; /* its right side becomes its left one */
+    uint8_t depth, at[NOE_STEP_MAX_DEPTH];
+} noe_pair_step;
+
+/* The steps from the left side of a pair to the right one, for each output in turn. */
+typedef struct noe_pair_proof {
+    noe_pair_step *steps; /* malloc'ed */
+    int n, cap;
+} noe_pair_proof;
+
 typedef struct noe_pair_node {
     bool is_var;
     bool is_weight; /* no data goes in */
@@ -38,7 +68,11 @@ typedef struct noe_pair_var {
 
 typedef struct noe_pair {
     noe_pair_kind kind;
-    int level;                               /* operators of the larger side */
+    int id; /* in its space: what derivations name */
+    noe_pair_use use;
+    bool is_deferred; /* derivable and of no use: wanted only if its derivation fails */
+    noe_pair_proof why; /* of what is derivable; empty if none was found */
+    int level;          /* operators of the larger side */
     noe_pair_node nodes[NOE_PAIR_MAX_NODES]; /* operands before operators, not shared */
     int n_nodes;
     noe_pair_var vars[NOE_PAIR_MAX_VARS];
@@ -67,14 +101,15 @@ void noe_pair_mark_left(const noe_pair *pair, bool *mark);
 void noe_pair_count_leaves(const noe_pair *pair, uint32_t n_constants[2],
                            uint32_t n_uses[2]);
 
-/* Whether a derivable pair is still worth having: no constants, the same variables on
- * both sides, and one side is cheaper: fewer heavy operators, or operators moved from
- * data to weights, which are computed beforehand. A search by cost wants such a step at
- * once. */
-#define NOE_HEAVY_COST 5
 /* Operators that data goes through, heavy ones as NOE_HEAVY_COST, of each side. */
+#define NOE_HEAVY_COST 5
 void noe_pair_costs(const noe_pair *pair, int cost[2], bool *has_weight_op);
-bool noe_pair_is_useful(const noe_pair *pair);
+
+/* Whether a derivable pair is worth having, and why: no constants, the same variables
+ * on both sides, each once on the cheaper one, and that is cheaper by a heavy operator
+ * or by several others, or by what becomes an operation on weights, done beforehand. A
+ * search by cost wants such a step at once. */
+noe_pair_use noe_pair_use_of(const noe_pair *pair);
 
 /* Whether zeros or ones are there to widen something: a + 0 of more elements than a. */
 bool noe_pair_is_widening(const noe_pair *pair);
@@ -87,5 +122,9 @@ void noe_pair_generalize(noe_pair *pair, uint64_t seed);
  */
 void noe_pair_print(noe_buf *b, const noe_pair *pair);
 void noe_pair_print_shapes(noe_buf *b, const noe_pair *pair);
+
+void noe_pair_proof_clear(noe_pair_proof *d);
+/* Frees an array of pairs with their derivations. */
+void noe_pairs_free(noe_pair *pairs, int n);
 
 #endif

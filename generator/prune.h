@@ -10,11 +10,12 @@
 typedef struct noe_prune_stats {
     uint64_t n_classes; /* with something to explain */
     uint64_t n_accepted;
-    uint64_t n_derived;    /* kept although derivable: fewer heavy operators */
+    uint64_t n_proved;     /* dropped: derivable by way of larger terms */
+    uint64_t n_derived;    /* kept although derivable: useful */
     uint64_t n_siblings;   /* pairs with two outputs */
     uint64_t n_false;      /* refuted on fresh points */
     uint64_t n_undirected; /* variables of neither side contain the other's */
-    uint64_t n_special;    /* true, but too special to keep */
+    uint64_t n_closed;     /* dropped: no variables, so that evaluation shows it */
     uint64_t n_too_large;  /* do not fit a pair */
     uint64_t n_cut;        /* matches given up at the step limit */
     double cpu_seconds;
