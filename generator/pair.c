@@ -173,7 +173,7 @@ static bool tensors_agree(const noe_tensor_fe *a, const noe_tensor_fe *b)
     return true;
 }
 
-static bool has_order(const noe_pair *pair)
+bool noe_pair_has_order(const noe_pair *pair)
 {
     for (int i = 0; i < pair->n_nodes; i++) {
         if (!pair->nodes[i].is_var && noe_op_has(pair->nodes[i].op, NOE_TRAIT_ORDER))
@@ -203,7 +203,8 @@ static bool holds(const noe_pair *pair, noe_order order, uint64_t seed, int n_ro
 
 bool noe_pair_holds(const noe_pair *pair, uint64_t seed, int n_rounds)
 {
-    return (has_order(pair) && holds(pair, NOE_ORDER_NUMBER, seed, n_rounds)) ||
+    return (noe_pair_has_order(pair) &&
+            holds(pair, NOE_ORDER_NUMBER, seed, n_rounds)) ||
            holds(pair, NOE_ORDER_RESIDUE, seed, n_rounds);
 }
 

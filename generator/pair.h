@@ -91,6 +91,9 @@ bool noe_pair_make_sibling(const noe_universe *u, const noe_sibling *s, noe_pair
  * field key. */
 bool noe_pair_holds(const noe_pair *pair, uint64_t seed, int n_rounds);
 
+/* Whether an operator asks for the order of numbers (trait ORDER). */
+bool noe_pair_has_order(const noe_pair *pair);
+
 /* Variables of the left and of the right side, a bit each. */
 void noe_pair_variables(const noe_pair *pair, uint32_t vars[2]);
 

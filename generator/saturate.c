@@ -75,7 +75,8 @@ typedef struct found_match {
 } found_match;
 
 struct noe_saturation {
-    noe_field field;
+    noe_field fields[2]; /* by how signs are read */
+    const noe_field *field;
     uint64_t seed;
     const noe_rewrites *r;
     head_list heads; /* those that r lacks; numbered after its */
@@ -181,7 +182,7 @@ static void fill_random(noe_saturation *g, uint32_t var, noe_fe *to, int64_t n)
 {
     noe_rng rng = noe_rng_split(g->seed, "egraph", var);
     for (int64_t i = 0; i < n * N_SAMPLES; i++)
-        to[i] = noe_fe_random(&rng);
+        to[i] = noe_fe_draw(g->field, &rng);
 }
 
 static void eval_term(noe_saturation *g, term *t, const noe_shape *var)
@@ -199,7 +200,7 @@ static void eval_term(noe_saturation *g, term *t, const noe_shape *var)
                                                   q * noe_shape_elements(&x->shape)};
         }
         const head *h = head_at(g, t->head);
-        noe_eval_fe(&g->field, h->op, &h->params, in, t->n_in, &out);
+        noe_eval_fe(g->field, h->op, &h->params, in, t->n_in, &out);
     }
     /* Only u counts as the value. */
     uint64_t hash = 0;
@@ -709,7 +710,8 @@ noe_saturation *noe_saturation_new(uint64_t seed)
 {
     noe_saturation *g = noe_calloc(1, sizeof *g);
     g->seed = seed;
-    g->field = noe_field_make(seed);
+    g->fields[NOE_ORDER_RESIDUE] = noe_field_make(seed);
+    g->fields[NOE_ORDER_NUMBER] = noe_field_make_ordered(seed, NOE_FIELD_RANGE);
     return g;
 }
 
@@ -804,6 +806,8 @@ bool noe_saturation_derives(noe_saturation *g, const noe_rewrites *r,
     clear(g, r);
     g->wants_why = out != NULL;
     g->exclude = limits->exclude;
+    g->field =
+        &g->fields[noe_pair_has_order(pair) ? NOE_ORDER_NUMBER : NOE_ORDER_RESIDUE];
     add_pair(g, pair, id);
     for (int i = 0; i < pair->n_roots; i++) {
         if (id[pair->lhs[i]] == NO_TERM || id[pair->rhs[i]] == NO_TERM ||

@@ -47,6 +47,9 @@ static noe_status read_candidate(noe_sql *q, noe_candidate *c, noe_error *err)
     c->shapes = noe_sql_get_text(q, 7);
     c->field = noe_sql_get_text(q, 8);
     c->run = noe_sql_get_int(q, 9);
+    c->kind = noe_sql_get_text(q, 10);
+    c->use = noe_sql_get_text(q, 11);
+    c->is_deferred = noe_sql_get_int(q, 12) != 0;
     return noe_sql_check(q, err);
 }
 
@@ -73,6 +76,28 @@ noe_status noe_ruledb_each_open_candidate(noe_ruledb *db, uint64_t op_table_hash
     noe_sql_hash(&q, op_table_hash);
     noe_sql_hash(&q, axioms_hash);
     noe_status status = visit_candidates(&q, fn, ctx, err);
+    noe_sql_finish(&q);
+    return status;
+}
+
+noe_status noe_ruledb_group_follows(noe_ruledb *db, int64_t run, int64_t group,
+                                    uint64_t op_table_hash, uint64_t axioms_hash,
+                                    bool *follows, noe_error *err)
+{
+    noe_sql q;
+    bool has_row;
+    *follows = false;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_COUNT_STEPS, "reading a derivation", &q, err));
+    noe_sql_int(&q, run);
+    noe_sql_int(&q, group);
+    noe_sql_hash(&q, op_table_hash);
+    noe_sql_hash(&q, axioms_hash);
+    noe_status status = noe_sql_step(&q, &has_row, err);
+    if (status == NOE_OK && has_row) {
+        int64_t n = noe_sql_get_int(&q, 0), n_holding = noe_sql_get_int(&q, 1);
+        *follows = n > 0 && n == n_holding;
+        status = noe_sql_check(&q, err);
+    }
     noe_sql_finish(&q);
     return status;
 }

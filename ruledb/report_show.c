@@ -126,6 +126,19 @@ static const char origin_sql[] =
     " WHERE c.id = coalesce((SELECT candidate_id FROM rule WHERE id = ?1),"
     " (SELECT id FROM candidate WHERE rule_id = ?1))";
 
+static const char derivation_sql[] =
+    "SELECT (SELECT c.kind || iif(c.use = '', '', ', ' || c.use) ||"
+    " iif(c.deferred, ', judged only where its derivation fails', '')"
+    " FROM candidate AS c WHERE c.id = coalesce((SELECT candidate_id FROM rule"
+    " WHERE id = ?1), (SELECT id FROM candidate WHERE rule_id = ?1))) AS kind,"
+    " (SELECT group_concat(line, char(10)) FROM (SELECT step || '. at ' ||"
+    " iif(position = '', 'the root', position) || CASE WHEN rule_id = '' THEN"
+    " ' operands exchanged' WHEN rule_id = '-' THEN ' a pair that made no rule' ELSE"
+    " ' ' || direction || ' ' || substr(rule_id, 1, 10) || ' ' || coalesce(text, '')"
+    " END AS line FROM derivation_step WHERE of_rule = coalesce((SELECT c.rule_id FROM"
+    " rule AS r JOIN candidate AS c ON c.id = r.candidate_id WHERE r.id = ?1), ?1)"
+    " ORDER BY step)) AS derivation";
+
 static const char candidate_sql[] =
     "SELECT rule_id || ' (not a rule)' AS candidate, text, 'level ' || level AS size"
     " FROM candidate WHERE rule_id = ?1";
@@ -184,5 +197,6 @@ noe_status noe_report_show(noe_ruledb *db, const char *prefix,
     NOE_TRY(show(db, verdict_sql, f.id, o, out, err));
     NOE_TRY(show(db, axioms_sql, f.id, o, out, err));
     noe_buf_puts(out, "\n");
+    NOE_TRY(show(db, derivation_sql, f.id, o, out, err));
     return show(db, origin_sql, f.id, o, out, err);
 }

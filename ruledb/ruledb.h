@@ -64,6 +64,9 @@ typedef struct noe_candidate {
     int level;          /* operators of the larger side when enumerated */
     const char *shapes; /* "a=[2,3] b=[3,4]": shapes it was seen at */
     const char *field;  /* "p=2147146559 samples=4" */
+    const char *kind;   /* "axiom" (NULL is that), "derived", "sibling" */
+    const char *use;    /* what a derived one is good for: "folds weights"; or "" */
+    bool is_deferred;   /* derivable and of no use: judged only if that fails */
 } noe_candidate;
 NOE_NODISCARD noe_status noe_ruledb_add_candidate(noe_ruledb *db, int64_t run_id,
                                                   const noe_candidate *c, bool *is_new,
@@ -76,6 +79,25 @@ NOE_NODISCARD noe_status noe_ruledb_each_open_candidate(noe_ruledb *db,
                                                         uint64_t axioms_hash,
                                                         noe_candidate_fn *fn, void *ctx,
                                                         noe_error *err);
+
+/* One step of the derivation of a candidate's source (schema_2.sql). */
+typedef struct noe_derivation_row {
+    int step;             /* 1, 2, ... */
+    const char *rule_id;  /* of a candidate, "" for an exchange of operands, "-" */
+    bool is_backward;     /* its right side becomes its left one */
+    const char *position; /* "0.1"; "" is the root */
+} noe_derivation_row;
+/* The candidate, named by its content id, must be there. */
+NOE_NODISCARD noe_status noe_ruledb_add_derivation_step(noe_ruledb *db,
+                                                        const char *rule_id,
+                                                        const noe_derivation_row *row,
+                                                        noe_error *err);
+/* Whether the candidates of a group have a derivation all of whose steps rest on
+ * candidates that are proved under these hashes (or follow from such themselves). */
+NOE_NODISCARD noe_status noe_ruledb_group_follows(noe_ruledb *db, int64_t run,
+                                                  int64_t group, uint64_t op_table_hash,
+                                                  uint64_t axioms_hash, bool *follows,
+                                                  noe_error *err);
 
 #define NOE_VERDICT_MAP(XX)                                     \
     XX(UNKNOWN) /* not decided within the limits; never used */ \

@@ -144,6 +144,9 @@ static noe_status insert_candidate(noe_ruledb *db, int64_t run_id,
     noe_sql_int(&q, c->level);
     noe_sql_text(&q, c->shapes);
     noe_sql_text(&q, c->field);
+    noe_sql_text(&q, c->kind ? c->kind : "axiom");
+    noe_sql_text(&q, c->use);
+    noe_sql_int(&q, c->is_deferred);
     NOE_TRY(noe_sql_run(&q, err));
     *is_new = sqlite3_changes(db->connection) == 1;
     return NOE_OK;
@@ -158,6 +161,27 @@ noe_status noe_ruledb_add_candidate(noe_ruledb *db, int64_t run_id,
     noe_status status =
         insert_candidate(db, run_id, c, is_new ? is_new : &ignored, err);
     return noe_ruledb_leave(db, status, err);
+}
+
+static noe_status insert_step(noe_ruledb *db, const char *rule_id,
+                              const noe_derivation_row *row, noe_error *err)
+{
+    noe_sql q;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_ADD_DERIVATION_STEP, "storing a derivation", &q,
+                          err));
+    noe_sql_text(&q, rule_id);
+    noe_sql_int(&q, row->step);
+    noe_sql_text(&q, row->rule_id);
+    noe_sql_text(&q, row->is_backward ? "<=" : "=>");
+    noe_sql_text(&q, row->position);
+    return noe_sql_run(&q, err);
+}
+
+noe_status noe_ruledb_add_derivation_step(noe_ruledb *db, const char *rule_id,
+                                          const noe_derivation_row *row, noe_error *err)
+{
+    NOE_TRY(noe_ruledb_enter(db, err));
+    return noe_ruledb_leave(db, insert_step(db, rule_id, row, err), err);
 }
 
 /* --- verdicts --- */

@@ -136,6 +136,7 @@ void noe_check_clear(noe_check *c)
 typedef struct candidate {
     int64_t id, run, group;
     int level;
+    bool is_deferred;
     char *text;
 } candidate;
 
@@ -152,7 +153,8 @@ typedef struct batch {
 static noe_status collect(void *ctx, const noe_candidate *c, noe_error *err)
 {
     batch *b = ctx;
-    candidate copy = {c->id, c->run, c->group, c->level, noe_strdup(c->text)};
+    candidate copy = {c->id,    c->run,         c->group,
+                      c->level, c->is_deferred, noe_strdup(c->text)};
     (void)err;
     NOE_PUSH(b->list, b->n, b->cap, copy);
     return NOE_OK;
@@ -255,11 +257,12 @@ static noe_status judge(batch *b, const candidate *cand, bool *proved, noe_error
     return status;
 }
 
-static noe_status cover(batch *b, const candidate *cand, noe_error *err)
+static noe_status cover(batch *b, const candidate *cand, const char *stage,
+                        const char *reason, noe_error *err)
 {
     noe_verdict verdict = {.kind = NOE_VERDICT_COVERED,
-                           .stage = "type",
-                           .reason = "a more general variant is proved",
+                           .stage = stage,
+                           .reason = reason,
                            .counterexample = "",
                            .shapes_checked = "",
                            .axioms = "",
@@ -268,13 +271,22 @@ static noe_status cover(batch *b, const candidate *cand, noe_error *err)
     return noe_ruledb_set_verdict(b->db, b->run_id, cand->id, &verdict, err);
 }
 
-/* The candidates of one group, most general first. */
+/* The candidates of one group, most general first. Deferred ones come behind what they
+ * are derived from, and need a proof of their own only where that has none. */
 static noe_status judge_group(batch *b, int64_t first, int64_t end, noe_error *err)
 {
-    bool proved = false;
+    const candidate *c = &b->list[first];
+    bool proved = false, follows = false;
+    if (c->is_deferred)
+        NOE_TRY(noe_ruledb_group_follows(b->db, c->run, c->group, noe_op_table_hash(),
+                                         b->v->axioms.hash, &follows, err));
     for (int64_t i = first; i < end; i++) {
-        if (proved)
-            NOE_TRY(cover(b, &b->list[i], err));
+        if (follows)
+            NOE_TRY(cover(b, &b->list[i], "derived",
+                          "it follows from rules that are proved", err));
+        else if (proved)
+            NOE_TRY(
+                cover(b, &b->list[i], "type", "a more general variant is proved", err));
         else
             NOE_TRY(judge(b, &b->list[i], &proved, err));
         b->totals->candidates++;

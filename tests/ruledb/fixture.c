@@ -174,6 +174,13 @@ void fixture_fill(void)
                                   .stage = "z3",
                                   .reason = "max. resource limit exceeded",
                                   .rlimit = 20000});
+    char *of = fixture_text("SELECT rule_id FROM candidate WHERE text LIKE 'slice%'");
+    char *used = fixture_text("SELECT rule_id FROM candidate WHERE text LIKE 'neg%'");
+    noe_derivation_row steps[] = {{1, used, true, "0.1"}, {2, "", false, ""}};
+    for (int i = 0; i < 2; i++)
+        noe_assert_ok(noe_ruledb_add_derivation_step(f.db, of, &steps[i], &err), err);
+    free(of);
+    free(used);
     noe_cost_row cost = {.key = "conv f32[1,8,5,5] cpu t1",
                          .seconds = 1.25e-5,
                          .second_best = 1.5e-5,

@@ -31,7 +31,8 @@ static void teardown(void)
     noe_tmp_remove(folder);
 }
 
-static void add(const char *text, int64_t group, int generality)
+static void add_candidate(const char *text, int64_t group, int generality,
+                          bool is_deferred)
 {
     char id[NOE_HASH_HEX_LEN + 1];
     const noe_rule *rule = fixture_rule(text);
@@ -46,11 +47,28 @@ static void add(const char *text, int64_t group, int generality)
                        .generality = generality,
                        .level = 2,
                        .shapes = "",
-                       .field = ""};
+                       .field = "",
+                       .is_deferred = is_deferred};
     noe_assert_ok(noe_ruledb_begin(db, &err), err);
     noe_assert_ok(noe_ruledb_add_candidate(db, run_id, &c, &is_new, &err), err);
     noe_assert_ok(noe_ruledb_commit(db, &err), err);
     noe_buf_clear(&canonical);
+}
+
+static void add(const char *text, int64_t group, int generality)
+{
+    add_candidate(text, group, generality, false);
+}
+
+/* A deferred candidate, derived by one step. */
+static void add_deferred(const char *text, int64_t group, const char *used)
+{
+    char of_id[NOE_HASH_HEX_LEN + 1], used_id[NOE_HASH_HEX_LEN + 1];
+    add_candidate(text, group, 0, true);
+    noe_hash_hex(noe_rule_id(fixture_rule(text)), of_id);
+    noe_hash_hex(noe_rule_id(fixture_rule(used)), used_id);
+    noe_derivation_row row = {1, used_id, false, ""};
+    noe_assert_ok(noe_ruledb_add_derivation_step(db, of_id, &row, &err), err);
 }
 
 static noe_verify_totals judge_all(void)
@@ -95,6 +113,37 @@ START_TEST(test_verify_groups)
     rules_of(&rules);
     ck_assert_str_eq(noe_buf_text(&rules),
                      "relu(relu(neg(?a))) => relu(neg(?a)) exact\n");
+    noe_buf_clear(&rules);
+}
+END_TEST
+
+/* What follows from a proved rule is left alone, also by way of another deferred one;
+ * what rests on a rule that failed, or on a more general variant than the proved one,
+ * is judged by itself. */
+START_TEST(test_verify_deferred_is_judged_where_its_derivation_fails)
+{
+    static const char general[] = "relu(relu(?a)) => relu(?a)";
+    static const char false_one[] = "sub(?a, ?b) => sub(?b, ?a)";
+    static const char instance[] = "relu(relu(exp(?a))) => relu(exp(?a))";
+    add(general, 1, 0);
+    add(false_one, 2, 0);
+    add("neg(neg(neg(?a))) => ?a", 3, 0); /* false; its special case is true */
+    add("neg(neg(?a)) => ?a", 3, 1);
+    add_deferred(instance, 4, general);
+    add_deferred("relu(relu(exp(neg(?a)))) => relu(exp(neg(?a)))", 5, instance);
+    add_deferred("add(?a, neg(?b)) => sub(?a, ?b)", 6, false_one);
+    add_deferred("neg(sub(?a, ?b)) => sub(?b, ?a)", 7, "neg(neg(neg(?a))) => ?a");
+    add_deferred("neg(neg(exp(?a))) => exp(?a)", 8, "neg(neg(?a)) => ?a");
+    noe_verify_totals totals = judge_all();
+    ck_assert_int_eq(totals.candidates, 9);
+    ck_assert_int_eq(totals.refuted, 2);
+    ck_assert_int_eq(totals.covered, 3);
+    noe_buf rules = {0};
+    rules_of(&rules);
+    ck_assert(strstr(noe_buf_text(&rules), "add(?a, neg(?b)) => sub(?a, ?b)"));
+    ck_assert(strstr(noe_buf_text(&rules), "neg(sub(?a, ?b)) => sub(?b, ?a)"));
+    ck_assert_ptr_null(strstr(noe_buf_text(&rules), "exp"));
+    ck_assert_int_eq(totals.proved, 4);
     noe_buf_clear(&rules);
 }
 END_TEST
@@ -183,6 +232,7 @@ Suite *suite_verify(void)
     tcase_set_timeout(tc, 60);
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, test_verify_groups);
+    tcase_add_test(tc, test_verify_deferred_is_judged_where_its_derivation_fails);
     tcase_add_test(tc, test_verify_again_has_nothing_to_do);
     tcase_add_test(tc, test_verify_cancelled_keeps_what_it_has);
     tcase_add_test(tc, test_verify_order_does_not_matter);
