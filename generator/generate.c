@@ -4,8 +4,7 @@
  */
 #include "generator/generate.h"
 
-#include "core/base/hash.h"
-#include "generator/known.h"
+#include "generator/group.h"
 #include "generator/ranks.h"
 #include <stdlib.h>
 
@@ -13,89 +12,17 @@ typedef struct run {
     const noe_generate_options *options;
     const noe_env *env;
     noe_generated *out;
-    noe_key_table *seen; /* hashes of texts */
-    noe_known *known;    /* the most general variants so far */
+    noe_grouper *grouper;
 } run;
 
-static char *take_text(noe_buf *b)
-{
-    char *text = noe_strdup(noe_buf_text(b));
-    noe_buf_clear(b);
-    return text;
-}
-
-static uint64_t text_key(const char *text)
-{
-    uint64_t key = noe_hash64(text, strlen(text), 0);
-    return key ? key : 1;
-}
-
-/* Drops the variants that an earlier group has. */
-static void drop_known(run *r, noe_lifted *l)
-{
-    int n = 0;
-    for (int i = 0; i < l->n; i++) {
-        if (noe_key_table_get(r->seen, text_key(l->text[i])) == UINT32_MAX) {
-            noe_key_table_put(r->seen, text_key(l->text[i]), 0);
-            l->text[n++] = l->text[i];
-        } else {
-            free(l->text[i]);
-        }
-    }
-    l->n = n;
-}
-
-/* The first variant passed every look: if an earlier group has it, that group says what
- * this one would. */
-static void lift_pair(run *r, const noe_pair *pair, noe_space_stats *stats)
-{
-    noe_group group = {
-        .kind = pair->kind, .level = pair->level, .space = r->out->n_spaces};
-    if (noe_pair_is_widening(pair)) {
-        stats->n_widening++;
-        return;
-    }
-    if (noe_known_derives(r->known, pair)) {
-        stats->n_repeated++;
-        return;
-    }
-    noe_pair_lift(pair, r->env->seed, &group.variants);
-    if (group.variants.n == 0) {
-        stats->n_unlifted++;
-        return;
-    }
-    if (noe_key_table_get(r->seen, text_key(group.variants.text[0])) != UINT32_MAX) {
-        stats->n_repeated++;
-        noe_lifted_clear(&group.variants);
-        return;
-    }
-    noe_known_add(r->known, group.variants.text[0]);
-    drop_known(r, &group.variants);
-    noe_buf b = {0};
-    noe_pair_print(&b, pair);
-    group.source = take_text(&b);
-    noe_pair_print_shapes(&b, pair);
-    group.shapes = take_text(&b);
-    stats->n_groups++;
-    stats->n_candidates += (uint64_t)group.variants.n;
-    NOE_PUSH(r->out->groups, r->out->n_groups, r->out->cap_groups, group);
-}
-
-static noe_status lift_pairs(run *r, const noe_space *space, const noe_pair *pairs,
-                             int n, noe_space_stats *stats, noe_error *err)
+static noe_status lift_pairs(run *r, const noe_pair *pairs, int n,
+                             noe_space_stats *stats, noe_error *err)
 {
     double start = noe_cpu_seconds();
     stats->n_pairs = (uint64_t)n;
-    for (int i = 0; i < n; i++) {
-        if (pairs[i].is_deferred)
-            continue;
-        lift_pair(r, &pairs[i], stats);
-        noe_progress(r->env, "%s: lifting %d of %d", space->name, i, n);
-        if (noe_cancelled(r->env))
-            return noe_fail(err, NOE_ERR_CANCELLED, "interrupted while lifting");
-    }
+    noe_status status = noe_grouper_add(r->grouper, pairs, n, stats, err);
     stats->lift_seconds = noe_cpu_seconds() - start;
-    return NOE_OK;
+    return status;
 }
 
 static noe_status run_space(run *r, const noe_space *space, noe_error *err)
@@ -125,7 +52,7 @@ static noe_status run_space(run *r, const noe_space *space, noe_error *err)
     if (status == NOE_OK)
         status = noe_pairs_minimize(pairs, n_pairs, r->env, &stats->minimize, err);
     if (status == NOE_OK)
-        status = lift_pairs(r, space, pairs, n_pairs, stats, err);
+        status = lift_pairs(r, pairs, n_pairs, stats, err);
     noe_pairs_free(pairs, n_pairs);
     r->out->n_spaces++;
     return status;
@@ -137,12 +64,13 @@ noe_status noe_generate(const noe_generate_options *options, const noe_env *env,
     *out = (noe_generated){0};
     noe_space *spaces = noe_calloc(NOE_SPACE_MAX, sizeof *spaces);
     int n = 0;
-    run r = {options, env, out, noe_key_table_new(), noe_known_new()};
+    run r = {options, env, out, noe_grouper_new(env, out)};
     noe_status status = noe_space_build(options->ops, spaces, &n, err);
     for (int i = 0; i < n && status == NOE_OK; i++)
         status = run_space(&r, &spaces[i], err);
-    noe_key_table_free(r.seen);
-    noe_known_free(r.known);
+    if (status == NOE_OK)
+        noe_grouper_finish(r.grouper);
+    noe_grouper_free(r.grouper);
     free(spaces);
     if (status != NOE_OK)
         noe_generated_clear(out);
@@ -155,6 +83,7 @@ void noe_generated_clear(noe_generated *g)
         noe_lifted_clear(&g->groups[i].variants);
         free(g->groups[i].source);
         free(g->groups[i].shapes);
+        free(g->groups[i].steps);
     }
     free(g->groups);
     *g = (noe_generated){0};
@@ -205,7 +134,9 @@ static void print_space(noe_buf *b, const noe_space_stats *s)
         {"lift.pairs", s->n_pairs},
         {"lift.unlifted", s->n_unlifted},
         {"lift.widening", s->n_widening},
+        {"lift.same", s->n_same},
         {"lift.repeated", s->n_repeated},
+        {"lift.deferred", s->n_deferred},
         {"lift.groups", s->n_groups},
         {"lift.candidates", s->n_candidates},
     };

@@ -29,18 +29,34 @@ typedef struct noe_space_stats {
     uint64_t n_pairs;      /* handed to lifting */
     uint64_t n_unlifted;   /* no form of them could be used as a rule */
     uint64_t n_widening;   /* dropped: zeros or ones that only widen */
-    uint64_t n_repeated;   /* one step by a rule that was there already */
+    uint64_t n_same;       /* the same text as a rule that was there already */
+    uint64_t n_repeated;   /* one step by such a rule: deferred */
+    uint64_t n_deferred;   /* lift groups that wait for a derivation to fail */
     uint64_t n_groups;     /* lift groups that are new */
     uint64_t n_candidates; /* their variants */
     double lift_seconds;
 } noe_space_stats;
+
+/* One step of a derivation, from the left side of a source to the right one. */
+typedef struct noe_group_step {
+    int group;        /* whose variant is used; or one of the two below */
+    int variant;      /* the more general ones of its group would do, too */
+    bool is_backward; /* from the right side of its text to the left one */
+    uint8_t depth, at[NOE_STEP_MAX_DEPTH]; /* as in noe_pair_step */
+} noe_group_step;
+#define NOE_GROUP_SWAP (-1) /* operands of a commutative operator are exchanged */
+#define NOE_GROUP_NONE (-2) /* by a pair that made no rule */
 
 /* One lifted pair. */
 typedef struct noe_group {
     noe_lifted variants;
     char *source, *shapes;
     noe_pair_kind kind;
+    noe_pair_use use;
+    bool is_deferred; /* derived, and of no use; stands behind what its steps use */
     int level, space;
+    noe_group_step *steps;
+    int n_steps;
 } noe_group;
 
 typedef struct noe_generated {

@@ -12,11 +12,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* A variant in one direction. */
+typedef struct known_rule {
+    int group, variant;
+    bool is_reversed;
+    noe_rule rule;
+} known_rule;
+
 struct noe_known {
     struct rules {
-        noe_rule **r;
+        known_rule **r;
         uint32_t n, cap;
-    } by_op[NOE_OP_COUNT];
+    } by_op[NOE_OP_COUNT]; /* first variants, by operator at the root */
+    struct group {
+        char *text[NOE_LIFT_MAX_VARIANTS];
+        int n, number;
+    } * groups;
+    uint32_t n_groups, cap_groups;
 };
 
 noe_known *noe_known_new(void)
@@ -33,27 +45,45 @@ void noe_known_free(noe_known *k)
             free(k->by_op[op].r[i]);
         free(k->by_op[op].r);
     }
+    for (uint32_t i = 0; i < k->n_groups; i++) {
+        for (int v = 0; v < k->groups[i].n; v++)
+            free(k->groups[i].text[v]);
+    }
+    free(k->groups);
     free(k);
 }
 
-static void list_rule(noe_known *k, const noe_rule *rule)
+static noe_rule *parse_known(const char *text)
+{
+    noe_rule *rule = noe_malloc(sizeof *rule);
+    bool ok = noe_rule_parse(text, SIZE_MAX, rule, NULL) == NOE_OK;
+    NOE_ASSERT(ok);
+    return rule;
+}
+
+static void list_rule(noe_known *k, const noe_rule *rule, int group, bool is_reversed)
 {
     if (!noe_rule_is_directed(rule))
         return;
     struct rules *list = &k->by_op[rule->nodes[rule->lhs[0]].op];
-    noe_rule *copy = noe_malloc(sizeof *copy);
-    *copy = *rule;
-    NOE_PUSH(list->r, list->n, list->cap, copy);
+    known_rule *r = noe_malloc(sizeof *r);
+    r->group = group;
+    r->variant = 0;
+    r->is_reversed = is_reversed;
+    r->rule = *rule;
+    NOE_PUSH(list->r, list->n, list->cap, r);
 }
 
-void noe_known_add(noe_known *k, const char *text)
+void noe_known_add(noe_known *k, const noe_lifted *variants, int group)
 {
-    noe_rule *rule = noe_malloc(sizeof *rule), *back = noe_malloc(sizeof *back);
-    bool ok = noe_rule_parse(text, SIZE_MAX, rule, NULL) == NOE_OK;
-    NOE_ASSERT(ok);
+    struct group g = {.n = variants->n, .number = group};
+    for (int i = 0; i < variants->n; i++)
+        g.text[i] = noe_strdup(variants->text[i]);
+    noe_rule *rule = parse_known(g.text[0]), *back = noe_malloc(sizeof *back);
     *back = noe_rule_reversed(rule);
-    list_rule(k, rule);
-    list_rule(k, back);
+    list_rule(k, rule, (int)k->n_groups, false);
+    list_rule(k, back, (int)k->n_groups, true);
+    NOE_PUSH(k->groups, k->n_groups, k->cap_groups, g);
     free(rule);
     free(back);
 }
@@ -102,22 +132,93 @@ static bool on_match(void *ctx, const noe_match *match)
     return !s->found;
 }
 
-static bool reaches(const noe_known *k, const noe_graph *from, uint64_t goal)
+static bool rewrites_at(const noe_rule *rule, const noe_graph *from, uint64_t goal,
+                        uint32_t node)
 {
-    search s = {.from = from, .goal = goal};
-    for (uint32_t i = 0; i < from->n_nodes && !s.found; i++) {
-        if (from->nodes[i].op >= NOE_OP_COUNT)
-            continue; /* an input */
-        const struct rules *list = &k->by_op[from->nodes[i].op];
-        for (uint32_t r = 0; r < list->n && !s.found; r++) {
-            s.rule = list->r[r];
-            noe_rule_match(s.rule, from, i, on_match, &s);
-        }
-    }
+    search s = {.from = from, .goal = goal, .rule = rule};
+    noe_rule_match(rule, from, node, on_match, &s);
     return s.found;
 }
 
-bool noe_known_derives(const noe_known *k, const noe_pair *pair)
+/* The way from a node down to another one; depth -1 if there is none. Depth is bounded
+ * by the pair. */
+static bool find_path(const noe_graph *g, uint32_t from, uint32_t to,
+                      noe_known_step *step)
+{
+    if (from == to)
+        return true;
+    if (step->depth == NOE_STEP_MAX_DEPTH)
+        return false;
+    const noe_node *n = &g->nodes[from];
+    for (uint32_t k = 0; k < n->n_inputs; k++) {
+        step->at[step->depth++] = (uint8_t)k;
+        if (find_path(g, g->inputs_of[n->first_input + k].node, to, step))
+            return true;
+        step->depth--;
+    }
+    return false;
+}
+
+/* The least general variant that does what the first one does. */
+static void choose_variant(const noe_known *k, const known_rule *found,
+                           const noe_graph *from, uint64_t goal, uint32_t node,
+                           noe_known_step *step)
+{
+    const struct group *g = &k->groups[found->group];
+    step->group = g->number;
+    step->variant = 0;
+    step->is_backward = found->is_reversed;
+    for (int v = g->n - 1; v > 0; v--) {
+        noe_rule *rule = parse_known(g->text[v]);
+        bool forth = rewrites_at(rule, from, goal, node), back = false;
+        if (!forth) {
+            *rule = noe_rule_reversed(rule);
+            back = noe_rule_is_directed(rule) && rewrites_at(rule, from, goal, node);
+        }
+        free(rule);
+        if (forth || back) {
+            step->variant = v;
+            step->is_backward = back;
+            return;
+        }
+    }
+}
+
+static bool reaches(const noe_known *k, const noe_graph *from, uint64_t goal,
+                    noe_known_step *step)
+{
+    for (uint32_t i = 0; i < from->n_nodes; i++) {
+        if (from->nodes[i].op >= NOE_OP_COUNT)
+            continue; /* an input */
+        const struct rules *list = &k->by_op[from->nodes[i].op];
+        for (uint32_t r = 0; r < list->n; r++) {
+            if (!rewrites_at(&list->r[r]->rule, from, goal, i))
+                continue;
+            *step = (noe_known_step){0};
+            for (uint32_t o = 0; o < from->n_outputs; o++) {
+                if (find_path(from, from->outputs[o].ref.node, i, step))
+                    break;
+            }
+            choose_variant(k, list->r[r], from, goal, i, step);
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool derives(const noe_known *k, const noe_graph *left, const noe_graph *right,
+                    noe_known_step *step)
+{
+    uint64_t a = noe_graph_hash(left), b = noe_graph_hash(right);
+    if (reaches(k, left, b, step))
+        return true;
+    if (!reaches(k, right, a, step))
+        return false;
+    step->is_backward = !step->is_backward;
+    return true;
+}
+
+bool noe_known_derives(const noe_known *k, const noe_pair *pair, noe_known_step *step)
 {
     noe_pool *pool = noe_pool_new();
     uint32_t leaves[NOE_PAIR_MAX_VARS];
@@ -129,11 +230,7 @@ bool noe_known_derives(const noe_known *k, const noe_pair *pair)
     }
     noe_graph *left = make_side(pair, pair->lhs, pool, leaves);
     noe_graph *right = make_side(pair, pair->rhs, pool, leaves);
-    bool found = false;
-    if (left && right)
-        found = noe_graph_hash(left) == noe_graph_hash(right) ||
-                reaches(k, left, noe_graph_hash(right)) ||
-                reaches(k, right, noe_graph_hash(left));
+    bool found = left && right && derives(k, left, right, step);
     if (left)
         noe_graph_free(left);
     if (right)

@@ -6,14 +6,21 @@
 #ifndef NOE_GENERATOR_KNOWN_H
 #define NOE_GENERATOR_KNOWN_H
 
-#include "generator/pair.h"
+#include "generator/lift.h"
 
 typedef struct noe_known noe_known;
 
+/* The step from the left side to the right one. */
+typedef struct noe_known_step {
+    int group, variant;                    /* the least general variant that does it */
+    bool is_backward;                      /* from its right side to its left one */
+    uint8_t depth, at[NOE_STEP_MAX_DEPTH]; /* where, as in noe_pair_step */
+} noe_known_step;
+
 noe_known *noe_known_new(void);
 void noe_known_free(noe_known *k);
-/* text must parse. */
-void noe_known_add(noe_known *k, const char *text);
-bool noe_known_derives(const noe_known *k, const noe_pair *pair);
+/* The variants of a group, of which the first is matched. */
+void noe_known_add(noe_known *k, const noe_lifted *variants, int group);
+bool noe_known_derives(const noe_known *k, const noe_pair *pair, noe_known_step *step);
 
 #endif

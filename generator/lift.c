@@ -563,15 +563,18 @@ static void keep_variant(lifter *l, const noe_choice *c)
     if (!survives(l, c, N_WIDE_END, &look))
         return;
     noe_rule *r = l->rule;
-    if (!is_oriented(r, l->forms.costly))
+    bool is_reversed = !is_oriented(r, l->forms.costly);
+    if (is_reversed)
         *r = noe_rule_reversed(r);
     bool is_new = noe_rule_is_directed(r) && l->out->n < NOE_LIFT_MAX_VARIANTS;
     noe_buf text = {0};
     noe_rule_print(&text, r);
     for (int i = 0; i < l->out->n; i++)
         is_new = is_new && strcmp(l->out->text[i], noe_buf_text(&text)) != 0;
-    if (is_new)
+    if (is_new) {
+        l->out->is_reversed[l->out->n] = is_reversed;
         l->out->text[l->out->n++] = noe_strdup(noe_buf_text(&text));
+    }
     noe_buf_clear(&text);
 }
 

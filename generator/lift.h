@@ -12,7 +12,8 @@
 
 /* Variants of one pair, the most general first: canonical texts. */
 typedef struct noe_lifted {
-    char *text[NOE_LIFT_MAX_VARIANTS]; /* malloc'ed */
+    char *text[NOE_LIFT_MAX_VARIANTS];       /* malloc'ed */
+    bool is_reversed[NOE_LIFT_MAX_VARIANTS]; /* the pair's right side is on the left */
     int n;
 } noe_lifted;
 

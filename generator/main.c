@@ -5,13 +5,16 @@
  */
 #include "generator/generate.h"
 
+#include "core/base/file.h"
 #include "core/base/options.h"
 #include "core/base/pool.h"
 #include "generator/ranks.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char *db_path;
 static const char *ops = "default";
@@ -69,7 +72,7 @@ static const noe_program program = {
         "  noether-generate --dry-run --ops add,mul,matmul --level 2\n"
         "\n"
         "Exit codes: 0 done, 2 wrong usage, 3 limit exceeded, 4 database error,\n"
-        "5 internal error, 130 interrupted (nothing is stored then).\n",
+        "5 internal error, 130 interrupted (the database is as it was).\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
 };
@@ -114,8 +117,11 @@ static void print_candidates(const noe_generated *g)
     static const char *const kinds[] = {"axiom", "derived", "sibling"};
     for (int i = 0; i < g->n_groups; i++) {
         const noe_group *group = &g->groups[i];
-        printf("# %d %s %s level %d: %s  %s\n", i, g->space[group->space].name,
-               kinds[group->kind], group->level, group->source, group->shapes);
+        const char *use = noe_pair_use_text(group->use);
+        printf("# %d %s %s%s%s%s level %d: %s  %s\n", i, g->space[group->space].name,
+               kinds[group->kind], *use ? ", " : "", use,
+               group->is_deferred ? " deferred" : "", group->level, group->source,
+               group->shapes);
         for (int k = 0; k < group->variants.n; k++)
             printf("%s\n", group->variants.text[k]);
     }
@@ -153,14 +159,76 @@ static char *folder_of_database(void)
     return folder;
 }
 
+/* Where the candidates go. A database that is new is made beside its place and gets its
+ * name when it is complete; one that exists gets all of a run in one transaction. So
+ * whenever the program ends, there is a whole run, what was there before, or no file.
+ */
+typedef struct destination {
+    noe_ruledb *db; /* one that exists */
+    char *unnamed;  /* path of a new one */
+} destination;
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return strcmp(path, ":memory:") == 0 || (stat(path, &st) == 0 && st.st_size > 0);
+}
+
+/* Asked first: minutes of work are not lost to a path that cannot be written. */
+static noe_status open_destination(destination *d, noe_error *err)
+{
+    noe_buf name = {0};
+    if (exists(db_path))
+        return noe_ruledb_open(db_path, NOE_RULEDB_CREATE, &d->db, err);
+    NOE_TRY(noe_file_check_writable(db_path, err));
+    noe_buf_printf(&name, "%s.unfinished", db_path);
+    d->unnamed = noe_strdup(name.text);
+    noe_buf_clear(&name);
+    return NOE_OK;
+}
+
+/* What an earlier run that was killed may have left, too. */
+static void remove_unnamed(const char *path)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        noe_buf name = {0};
+        noe_buf_printf(&name, "%s%s", path, suffixes[i]);
+        (void)unlink(name.text);
+        noe_buf_clear(&name);
+    }
+}
+
 static noe_status store(const noe_generated *g, const noe_generate_options *o,
-                        const noe_env *env, noe_ruledb *db, noe_error *err)
+                        const noe_env *env, destination *d, noe_error *err)
 {
     int n_new = 0;
-    noe_status status = noe_generated_store(g, o, env, db, &n_new, err);
+    if (d->unnamed) {
+        remove_unnamed(d->unnamed);
+        NOE_TRY(noe_ruledb_open(d->unnamed, NOE_RULEDB_CREATE, &d->db, err));
+    }
+    noe_status status = noe_generated_store(g, o, env, d->db, &n_new, err);
+    noe_ruledb_close(d->db);
+    d->db = NULL;
+    if (status == NOE_OK && d->unnamed && rename(d->unnamed, db_path) != 0)
+        status = noe_fail(err, NOE_ERR_IO, "%s: cannot be named %s: %s", d->unnamed,
+                          db_path, strerror(errno));
     if (status == NOE_OK)
         printf("%d candidates in %d groups, %d new, in %s (seed %lld)\n", n_new,
                g->n_groups, n_new, db_path, (long long)env->seed);
+    return status;
+}
+
+/* Closes it; after a failure, says what is there now. */
+static noe_status close_destination(destination *d, noe_status status, noe_error *err)
+{
+    noe_ruledb_close(d->db);
+    if (status != NOE_OK && d->unnamed)
+        remove_unnamed(d->unnamed);
+    if (status == NOE_ERR_CANCELLED && db_path)
+        status = noe_fail(err, status, "%s; %s %s", err->text, db_path,
+                          d->unnamed ? "was not made" : "is as it was");
+    free(d->unnamed);
     return status;
 }
 
@@ -183,33 +251,32 @@ static noe_status run(const noe_env *env, noe_error *err)
                               .checkpoints = checkpoints};
     NOE_TRY(make_checkpoint_folder(err));
     NOE_TRY(parse_bytes(max_memory, &o.max_bytes, err));
-    noe_generated g;
-    noe_ruledb *db = NULL;
-    /* Opened first: minutes of work are not lost to a path that cannot be written. */
+    noe_generated g = {0};
+    destination d = {0};
     bool is_first = noe_rank() == 0;
-    if (db_path && !dry_run && is_first)
-        NOE_TRY(noe_ruledb_open(db_path, NOE_RULEDB_CREATE, &db, err));
+    if (db_path && !dry_run && !only_enumerate && is_first)
+        NOE_TRY(open_destination(&d, err));
     char *folder = folder_of_database();
     o.folder = folder;
     noe_status status = noe_generate(&o, env, &g, err);
     free(folder);
     noe_env_end_progress(env);
+    if (status == NOE_OK && dry_run && is_first)
+        print_candidates(&g);
+    else if (status == NOE_OK && (d.db || d.unnamed))
+        status = store(&g, &o, env, &d, err);
+    status = close_destination(&d, status, err);
     if (status != NOE_OK) {
-        noe_ruledb_close(db);
+        noe_generated_clear(&g);
         return status;
     }
-    if (dry_run && is_first)
-        print_candidates(&g);
-    else if (db && !only_enumerate)
-        status = store(&g, &o, env, db, err);
-    noe_ruledb_close(db);
-    if (status == NOE_OK && show_stats && is_first) {
+    if (show_stats && is_first) {
         noe_buf b = {0};
         noe_generated_print_stats(&b, &g);
         printf("%s", noe_buf_text(&b));
         noe_buf_clear(&b);
     }
-    for (int i = 0; i < g.n_spaces && checkpoints && status == NOE_OK && is_first; i++)
+    for (int i = 0; i < g.n_spaces && checkpoints && is_first; i++)
         noe_checkpoint_remove(g.space[i].name, checkpoints);
     noe_generated_clear(&g);
     return status;

@@ -72,7 +72,7 @@ static void take_out(minimizer *m, noe_pair *pair)
     m->order[m->n_order++] = pair->id;
     noe_rewrites_enable(m->rewrites, m->number[pair->id], false);
     pair->kind = NOE_PAIR_DERIVED;
-    pair->use = noe_pair_use_of(pair);
+    pair->use = noe_pair_use_of(pair, 1);
     pair->is_deferred = pair->use == NOE_USE_NONE;
     m->stats->n_proved++;
     m->stats->n_useful += !pair->is_deferred;

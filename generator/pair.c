@@ -257,7 +257,7 @@ void noe_pair_costs(const noe_pair *pair, int cost[2], bool *has_weight_op)
     }
 }
 
-noe_pair_use noe_pair_use_of(const noe_pair *pair)
+noe_pair_use noe_pair_use_of(const noe_pair *pair, int min_gain)
 {
     uint32_t vars[2], n_constants[2], n_uses[2];
     int cost[2], n_heavy[2] = {0, 0};
@@ -266,8 +266,8 @@ noe_pair_use noe_pair_use_of(const noe_pair *pair)
     noe_pair_variables(pair, vars);
     noe_pair_count_leaves(pair, n_constants, n_uses);
     int gain = abs(cost[0] - cost[1]), cheap = cost[0] < cost[1] ? 0 : 1;
-    if (gain < (has_weight_op ? 1 : NOE_HEAVY_COST - 1) ||
-        n_constants[0] + n_constants[1] > 0 || vars[0] != vars[1] ||
+    if (gain < (has_weight_op ? 1 : min_gain) || n_constants[0] + n_constants[1] > 0 ||
+        (vars[cheap] & ~vars[!cheap]) ||
         n_uses[cheap] != (uint32_t)__builtin_popcount(vars[cheap]))
         return NOE_USE_NONE;
     mark_below(pair, pair->lhs, left);

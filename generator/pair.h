@@ -23,7 +23,7 @@ typedef enum noe_pair_kind {
     XX(NONE, "")                                                                  \
     XX(HEAVY, "merges heavy operators") /* one side has fewer of them */          \
     XX(FOLDS, "folds weights")          /* operators move from data to weights */ \
-    XX(FEWER, "fewer operators")        /* by NOE_HEAVY_COST - 1 at least */
+    XX(FEWER, "fewer operators")
 
 typedef enum noe_pair_use {
 #define XX(ID, TEXT) NOE_USE_##ID,
@@ -108,11 +108,11 @@ void noe_pair_count_leaves(const noe_pair *pair, uint32_t n_constants[2],
 #define NOE_HEAVY_COST 5
 void noe_pair_costs(const noe_pair *pair, int cost[2], bool *has_weight_op);
 
-/* Whether a derivable pair is worth having, and why: no constants, the same variables
- * on both sides, each once on the cheaper one, and that is cheaper by a heavy operator
- * or by several others, or by what becomes an operation on weights, done beforehand. A
- * search by cost wants such a step at once. */
-noe_pair_use noe_pair_use_of(const noe_pair *pair);
+/* Whether a derivable pair is worth having, and why: no constants, and one side is
+ * cheaper, has no variable that the other one lacks, and has each once; by a heavy
+ * operator, or by `gain` others, or by what becomes an operation on weights, done
+ * beforehand. A search by cost wants such a step at once. */
+noe_pair_use noe_pair_use_of(const noe_pair *pair, int gain);
 
 /* Whether zeros or ones are there to widen something: a + 0 of more elements than a. */
 bool noe_pair_is_widening(const noe_pair *pair);

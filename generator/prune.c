@@ -98,7 +98,7 @@ static void accept(pruner *p, noe_pair *pair, outcome *o)
                                &pair->why)) {
         name_pairs(p, &pair->why);
         pair->kind = NOE_PAIR_DERIVED;
-        pair->use = noe_pair_use_of(pair);
+        pair->use = noe_pair_use_of(pair, 1);
         pair->is_deferred = pair->use == NOE_USE_NONE;
         o->n_proved++;
     } else if (!is_directed(pair)) {
@@ -322,12 +322,12 @@ static void emit_derived(pruner *p)
     for (uint32_t i = 0; i < n && n_kept < MAX_DERIVED; i++) {
         noe_pair pair;
         if (!noe_pair_make(u, gains[i].from, gains[i].to, &pair) ||
-            noe_pair_use_of(&pair) == NOE_USE_NONE ||
+            noe_pair_use_of(&pair, NOE_HEAVY_COST - 1) == NOE_USE_NONE ||
             !noe_pair_holds(&pair, u->env->seed, RECHECK))
             continue;
         noe_pair_generalize(&pair, u->env->seed);
         pair.kind = NOE_PAIR_DERIVED;
-        pair.use = noe_pair_use_of(&pair);
+        pair.use = noe_pair_use_of(&pair, NOE_HEAVY_COST - 1);
         push_pair(p, &pair);
         n_kept++;
     }

@@ -78,6 +78,42 @@ START_TEST(test_store_candidates_with_provenance)
 }
 END_TEST
 
+/* Ended at any moment, a run leaves no file, or what was there before. */
+START_TEST(test_store_interrupted_is_whole_or_not_there)
+{
+    static const char *const signals[] = {"INT", "TERM", "KILL"};
+    static const char *const moments[] = {"0.05", "0.2", "0.5"};
+    char dir[200], line[600], *out;
+    noe_tmp_make(dir, sizeof dir);
+    for (int existing = 0; existing < 2; existing++) {
+        for (int i = 0; i < 3; i++) {
+            if (existing) {
+                snprintf(line, sizeof line, "--db %s/r.db --ops relu --level 1", dir);
+                ck_assert_int_eq(run(line, &out), 0);
+                free(out);
+            }
+            snprintf(line, sizeof line,
+                     "cd %s; timeout --foreground -s %s %s %s/noether-generate --db "
+                     "r.db --level 4 "
+                     "--ops taso; echo exit $?; ls; [ ! -f r.db ] || %s/noether-rules "
+                     "r.db check",
+                     dir, signals[_i], moments[i], NOE_BIN_DIR, NOE_BIN_DIR);
+            noe_run_command(line, &out);
+            bool has_file = noe_contains(out, "r.db\n");
+            ck_assert_msg(has_file == existing, "%s: %s", line, out);
+            ck_assert_msg(!existing || noe_contains(out, " 0 problems"), "%s", out);
+            ck_assert_msg(_i == 2 || noe_contains(out, existing ? "r.db is as it was"
+                                                                : "r.db was not made"),
+                          "%s: %s", line, out);
+            free(out);
+        }
+    }
+    snprintf(line, sizeof line, "%s/r.db", dir);
+    ck_assert_int_gt(count_candidates(line), 0);
+    noe_tmp_remove(dir);
+}
+END_TEST
+
 static const struct {
     const char *arguments;
     int status;
@@ -173,6 +209,7 @@ Suite *suite_store(void)
     TCase *tc = tcase_create("store");
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, test_store_candidates_with_provenance);
+    tcase_add_loop_test(tc, test_store_interrupted_is_whole_or_not_there, 0, 3);
     tcase_add_loop_test(tc, test_store_refuses_wrong_use, 0,
                         (int)(sizeof wrong_uses / sizeof *wrong_uses));
     tcase_add_test(tc, test_store_golden);
