@@ -43,6 +43,7 @@ typedef double ACC;
 #define POW(C, X, E)      pow(X, (T)(E))
 #define SQRT(C, X)        sqrt(X)
 #define RECIPROCAL(C, X)  (1 / (X))
+#define IS_TRUE(C, X)     ((void)(C), (X) != 0)
 #define SHIFTED           1
 #define EVAL_TABLE        eval_table_f64
 

@@ -266,6 +266,14 @@ noe_fe noe_fe_pow(const noe_field *f, noe_fe a, double exponent)
     return exponent < 0 ? noe_fe_reciprocal(f, r) : r;
 }
 
+bool noe_fe_is_true(const noe_field *f, noe_fe a)
+{
+    if (f->order == NOE_ORDER_NUMBER)
+        return a.u != 0 || a.v != 0;
+    uint64_t hash = noe_mix64(keyed_hash(f, NOE_FIELD_HASH_ORDER, a.u));
+    return a.u == 1 || (a.u != 0 && (hash & 1));
+}
+
 int noe_fe_compare(const noe_field *f, noe_fe a, noe_fe b)
 {
     if (f->order == NOE_ORDER_NUMBER)

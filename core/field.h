@@ -108,6 +108,10 @@ noe_fe noe_fe_pow(const noe_field *f, noe_fe a, double exponent);
 noe_fe noe_fe_erf(const noe_field *f, noe_fe a);
 noe_fe noe_fe_sigmoid(const noe_field *f, noe_fe a);
 noe_fe noe_fe_tanh(const noe_field *f, noe_fe a);
+/* Whether a counts as not 0 where operators ask for truth. NOE_ORDER_NUMBER: as it is;
+ * NOE_ORDER_RESIDUE: a keyed bit of u, but 0 is false and 1 is true: random residues
+ * are never 0. */
+bool noe_fe_is_true(const noe_field *f, noe_fe a);
 /* -1, 0, 1: in the keyed total order on u, or as numbers. */
 int noe_fe_compare(const noe_field *f, noe_fe a, noe_fe b);
 /* Legendre symbol of a mod p: -1, 0, 1. */

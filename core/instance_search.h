@@ -61,7 +61,7 @@ noe_inverse_fn *noe_inverse_of(noe_op op);
 
 /* core/inverse_structure.c */
 noe_inverse_fn noe_inverse_gather, noe_inverse_expand, noe_inverse_resize,
-    noe_inverse_conv_transpose;
+    noe_inverse_conv_transpose, noe_inverse_where;
 
 /* core/inverse_composite.c */
 noe_inverse_fn noe_inverse_gemm, noe_inverse_batch_normalization, noe_inverse_flatten,

@@ -879,6 +879,7 @@ noe_inverse_fn *noe_inverse_of(noe_op op)
         [NOE_OP_LOG] = inverse_same,
         [NOE_OP_ERF] = inverse_same,
         [NOE_OP_REDUCE_MAX] = inverse_reduce,
+        [NOE_OP_WHERE] = noe_inverse_where,
         [NOE_OP_CONV_TRANSPOSE] = noe_inverse_conv_transpose,
         [NOE_OP_LAYER_NORMALIZATION] = noe_inverse_layer_normalization,
         [NOE_OP_INSTANCE_NORMALIZATION] = noe_inverse_instance_normalization,

@@ -135,6 +135,34 @@ bool noe_inverse_resize(noe_search *s, uint16_t node, const noe_shape *want)
     return noe_search_solve(s, in, &shape);
 }
 
+/* Three operands that broadcast to what is wanted, or to what two of them give. */
+bool noe_inverse_where(noe_search *s, uint16_t node, const noe_shape *want)
+{
+    noe_shape target = *want, both;
+    for (int i = 0; target.rank < 0 && i < 3; i++) {
+        const noe_shape *x = noe_search_known(s, kid(s, node, i));
+        if (x)
+            target = grow(s, x);
+    }
+    if (target.rank < 0)
+        target = noe_search_shape(s, noe_search_rank(s, 0, MAX_SHAPE_RANK));
+    noe_shape all = {.rank = 0};
+    int first = (int)noe_rng_below(s->rng, 3);
+    for (int k = 0; k < 3; k++) {
+        uint16_t in = kid(s, node, (first + k) % 3);
+        noe_shape shape = target;
+        bool reaches = noe_shape_eq(&all, &target);
+        if ((k < 2 || reaches) && noe_search_chance(s, 3))
+            shape = noe_search_shrink(s, &target);
+        if (!noe_search_known(s, in) && !noe_search_solve(s, in, &shape))
+            return false;
+        if (!noe_shape_broadcast(&all, noe_search_known(s, in), &both))
+            return false;
+        all = both;
+    }
+    return true;
+}
+
 /* ---- transposed convolution ---- */
 
 typedef struct windows {

@@ -27,10 +27,10 @@ typedef struct matcher {
 
 static void solve(matcher *s, int n_goals);
 
-static bool is_f32_static(const noe_graph *g, noe_ref r)
+static bool is_static(const noe_graph *g, noe_ref r)
 {
     const noe_type *t = noe_graph_type(g, r);
-    return t->dtype == NOE_F32 && noe_shape_is_static(&t->shape);
+    return noe_dtype_is_computed(t->dtype) && noe_shape_is_static(&t->shape);
 }
 
 /* Parameters of a matched operator equal what its pattern evaluates to. */
@@ -115,7 +115,7 @@ static void match_operator(matcher *s, goal at, int n_goals)
     const noe_pattern_node *p = &s->rule->nodes[at.pattern];
     const noe_node *n = noe_graph_node(s->g, at.ref.node);
     unsigned fresh = 0;
-    if (n->op != p->op || n->n_inputs != p->n_inputs || !is_f32_static(s->g, at.ref))
+    if (n->op != p->op || n->n_inputs != p->n_inputs || !is_static(s->g, at.ref))
         return;
     goal saved[MAX_GOALS];
     memcpy(saved, s->goals, (size_t)n_goals * sizeof *saved);
@@ -145,7 +145,7 @@ static void match_variable(matcher *s, goal at, int n_goals)
             solve(s, n_goals);
         return;
     }
-    if (!is_f32_static(s->g, at.ref) ||
+    if (!is_static(s->g, at.ref) ||
         (s->rule->vars[var].is_weight && !noe_graph_node(s->g, at.ref.node)->is_weight))
         return;
     b->bound[var] = true;

@@ -88,16 +88,27 @@ static noe_status check_size(const noe_shape *s, noe_error *err)
     return NOE_OK;
 }
 
+/* The first input that has the element type of the output; the condition of where may
+ * be bool. */
+static int main_input(noe_op op)
+{
+    return op == NOE_OP_WHERE ? 1 : 0;
+}
+
 static noe_status check_inputs(noe_op op, const noe_type *in, int n_in, noe_error *err)
 {
+    int like = main_input(op);
     for (int i = 0; i < n_in; i++) {
         if (!noe_shape_is_static(&in[i].shape))
             return noe_fail(err, NOE_ERR_SHAPE, "the shape of input %d is not known",
                             i);
         NOE_TRY(check_size(&in[i].shape, err));
-        if (in[i].dtype != in[0].dtype)
-            return noe_fail(err, NOE_ERR_SHAPE, "input %d is %s, input 0 is %s", i,
-                            noe_dtype_name(in[i].dtype), noe_dtype_name(in[0].dtype));
+        if (i < like && in[i].dtype == NOE_BOOL)
+            continue;
+        if (in[i].dtype != in[like].dtype)
+            return noe_fail(err, NOE_ERR_SHAPE, "input %d is %s, input %d is %s", i,
+                            noe_dtype_name(in[i].dtype), like,
+                            noe_dtype_name(in[like].dtype));
         if (!dtype_allowed(op, in[i].dtype))
             return noe_fail(err, NOE_ERR_SHAPE, "not defined for %s",
                             noe_dtype_name(in[i].dtype));
@@ -111,7 +122,7 @@ static noe_status infer(const noe_shape_query *q, noe_type *out)
     NOE_TRY(check_params(q->op, q->params, q->err));
     NOE_TRY(check_inputs(q->op, q->in, q->n_in, q->err));
     NOE_TRY(rules[q->op](q, &out->shape));
-    out->dtype = q->n_in ? q->in[0].dtype : NOE_F32;
+    out->dtype = q->n_in ? q->in[main_input(q->op)].dtype : NOE_F32;
     return check_size(&out->shape, q->err);
 }
 

@@ -123,6 +123,15 @@ static noe_status broadcast(const noe_shape_query *q, noe_shape *out)
         return broadcast(q, out);                                         \
     }
 
+noe_status noe_shape_where(const noe_shape_query *q, noe_shape *out)
+{
+    noe_shape both;
+    if (noe_shape_broadcast(input(q, 0), input(q, 1), &both) &&
+        noe_shape_broadcast(&both, input(q, 2), out))
+        return NOE_OK;
+    return noe_fail(q->err, NOE_ERR_SHAPE, "the inputs do not broadcast");
+}
+
 BROADCAST(add)
 BROADCAST(sub)
 BROADCAST(mul)

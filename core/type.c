@@ -26,6 +26,11 @@ size_t noe_dtype_bytes(noe_dtype d)
     return dtypes[d].bytes;
 }
 
+bool noe_dtype_is_computed(noe_dtype d)
+{
+    return d == NOE_F32 || d == NOE_BOOL;
+}
+
 noe_dtype noe_dtype_from_onnx(int32_t onnx)
 {
     for (unsigned d = 0; d < NOE_DTYPE_COUNT; d++) {

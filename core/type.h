@@ -49,6 +49,9 @@ typedef enum noe_dtype {
 
 const char *noe_dtype_name(noe_dtype d);
 size_t noe_dtype_bytes(noe_dtype d);
+/* The executors and the folding of weights compute with it: f32, and bool, whose values
+ * are 0 and 1 of f32 there. */
+bool noe_dtype_is_computed(noe_dtype d);
 noe_dtype noe_dtype_from_onnx(int32_t onnx); /* NOE_UNKNOWN for what we lack */
 int32_t noe_dtype_to_onnx(noe_dtype d);
 bool noe_dtype_from_name(const char *name, size_t len, noe_dtype *d);

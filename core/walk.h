@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Walking up to three tensors of one index space together, each with its own strides:
+ * Walking up to four tensors of one index space together, each with its own strides:
  * the loop behind broadcasting, reduction and every copy that moves data.
  *
  * Axes of size 1 are dropped and neighbours merged where all operands allow it, so that
@@ -15,7 +15,7 @@
 
 #include "core/type.h"
 
-#define NOE_WALK_OPERANDS 3
+#define NOE_WALK_OPERANDS 4
 
 typedef struct noe_strides {
     int64_t of[NOE_MAX_RANK]; /* in elements, one an axis */

@@ -40,11 +40,16 @@ static noe_status load(const folding *f, uint32_t node, noe_error *err)
 {
     const noe_leaf *leaf = noe_graph_leaf_of(f->g, node);
     int64_t n = elements(f, node);
-    if (!leaf->data || leaf->data_bytes != (size_t)n * sizeof(float))
+    size_t width = noe_dtype_bytes(leaf->type.dtype);
+    if (!leaf->data || leaf->data_bytes != (size_t)n * width)
         return noe_fail(err, NOE_ERR_UNSUPPORTED, "weight \"%s\" has no data",
                         leaf->name);
     for (int64_t i = 0; i < n; i++) {
         float x;
+        if (leaf->type.dtype == NOE_BOOL) {
+            f->value[node][i] = ((const char *)leaf->data)[i] != 0;
+            continue;
+        }
         memcpy(&x, (const char *)leaf->data + (size_t)i * sizeof x, sizeof x);
         f->value[node][i] = (double)x;
     }
@@ -80,7 +85,7 @@ static void compute(folding *f, uint32_t node)
 static noe_status fold_node(folding *f, uint32_t node, noe_error *err)
 {
     const noe_node *n = noe_graph_node(f->g, node);
-    if (n->types[0].dtype != NOE_F32)
+    if (!noe_dtype_is_computed(n->types[0].dtype))
         return noe_fail(err, NOE_ERR_UNSUPPORTED,
                         "only f32 weights are computed, not %s",
                         noe_dtype_name(n->types[0].dtype));

@@ -465,6 +465,8 @@ static void add_leaves(noe_space *space, const space_spec *spec)
 static bool is_wanted(const space_spec *spec, const char *only, noe_op op)
 {
     const char *name = noe_op_get(op)->name;
+    if (noe_op_get(op)->min_in > 2) /* e-nodes have two operands */
+        return false;
     if (noe_op_has(op, NOE_TRAIT_COMPOSITE) || noe_op_has(op, NOE_TRAIT_CONSTANT))
         return false;
     if (only && !is_listed(only, name, ','))

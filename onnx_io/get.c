@@ -97,6 +97,18 @@ const char *noe_get_data(noe_getting *g, size_t slot, noe_ref *r, const noe_shap
     return NULL;
 }
 
+const char *noe_get_condition(noe_getting *g, size_t slot, noe_ref *r)
+{
+    if (!noe_get_has(g, slot))
+        return noe_get_why(g, "input %zu is missing", slot);
+    const noe_onnx_value *v = &g->m->values[g->node->in[slot]];
+    if (v->type.dtype != NOE_BOOL || !noe_shape_is_static(&v->type.shape))
+        return noe_get_why(g, "input %zu is no bool of known shape", slot);
+    g->node->role[slot] = NOE_SLOT_DATA;
+    *r = v->ref;
+    return NULL;
+}
+
 const char *noe_get_ints(noe_getting *g, size_t slot, const char *what, noe_value *v)
 {
     const noe_onnx_ints *ints =
@@ -418,6 +430,20 @@ static const char *get_dropout(noe_getting *g)
     return noe_get_alias(g);
 }
 
+static const char *get_where_node(noe_getting *g)
+{
+    noe_ref in[3], out;
+    NOE_GET(noe_get_only_attributes(g, ""));
+    NOE_GET(noe_get_want_inputs(g, 3, 3));
+    NOE_GET(noe_get_one_output(g));
+    NOE_GET(noe_get_condition(g, 0, &in[0]));
+    for (size_t i = 1; i < 3; i++)
+        NOE_GET(noe_get_data(g, i, &in[i], NULL));
+    NOE_GET(noe_get_add(g, g->op, NULL, in, 3, &out));
+    noe_get_done(g, 0, g->op, out);
+    return NULL;
+}
+
 /* To the type that it has already. */
 static const char *get_cast(noe_getting *g)
 {
@@ -463,6 +489,7 @@ static const char *get_cast(noe_getting *g)
 #define get_gather                 noe_get_gather
 #define get_expand                 noe_get_expand
 #define get_resize                 noe_get_resize
+#define get_where                  get_where_node
 #define get_conv_transpose         noe_get_conv_transpose
 #define get_layer_normalization    noe_get_layer_normalization
 #define get_instance_normalization noe_get_instance_normalization

@@ -43,6 +43,8 @@ const char *noe_get_only_attributes(noe_getting *g, const char *names);
 const char *noe_get_one_output(noe_getting *g);
 /* An f32 value of static shape as input of core nodes. */
 const char *noe_get_data(noe_getting *g, size_t slot, noe_ref *r, const noe_shape **s);
+/* Truth values of static shape as input of core nodes. */
+const char *noe_get_condition(noe_getting *g, size_t slot, noe_ref *r);
 /* Integers that are all known. */
 const char *noe_get_ints(noe_getting *g, size_t slot, const char *what, noe_value *v);
 /* A list attribute; *found says whether it is there. */

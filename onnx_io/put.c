@@ -425,11 +425,28 @@ static noe_status put_gather(putting *p)
     return NOE_OK;
 }
 
+/* A product with ones, in whose shape it is broadcast: before there was Expand. */
+static noe_status put_product_with_ones(putting *p, const noe_value *shape)
+{
+    noe_type type = {NOE_F32, noe_shape_make(shape->n, shape->list)};
+    size_t n = (size_t)noe_shape_elements(&type.shape);
+    float *ones = NOE_NEW_N(&p->x->arena, float, n);
+    for (size_t i = 0; i < n; i++)
+        ones[i] = 1;
+    const char *name = noe_export_fresh_name(p->x, "ones");
+    noe_export_depend(p->x, p->statement,
+                      noe_export_constant(p->x, name, &type, ones, n * sizeof *ones));
+    add_input(p, name);
+    finish_node(p, "Mul", p->x->plans[p->node].names[0]);
+    p->name = NULL; /* done */
+    return NOE_OK;
+}
+
 static noe_status put_expand(putting *p)
 {
     const noe_value *shape = param(p, NOE_PARAM_SHAPE);
     if (p->x->m->opset < 8)
-        return fail_opset(p, "");
+        return put_product_with_ones(p, shape);
     put_operand(p, "shape", shape->list, shape->n);
     return NOE_OK;
 }
@@ -480,6 +497,24 @@ static noe_status put_resize(putting *p)
             add_input(p, "");
     }
     put_float_operand(p, "scales", all, n);
+    return NOE_OK;
+}
+
+/* A condition of numbers is first made one of truth values. */
+static noe_status put_where(putting *p)
+{
+    const noe_graph *g = p->x->g;
+    putting cast;
+    if (p->x->m->opset < 9)
+        return fail_opset(p, "");
+    if (noe_graph_type(g, noe_graph_inputs(g, p->node)[0])->dtype == NOE_BOOL)
+        return NOE_OK;
+    const char *name = noe_export_fresh_name(p->x, "condition");
+    start_node(&cast, p->x, p->statement, "cast", 1);
+    add_input(&cast, p->in[0]);
+    put_int(&cast, "to", noe_dtype_to_onnx(NOE_BOOL));
+    finish_node(&cast, "Cast", name);
+    p->in[0] = copy_text(&p->x->arena, name);
     return NOE_OK;
 }
 

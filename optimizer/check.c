@@ -11,6 +11,7 @@ typedef struct runner {
     const noe_check_options *options;
     noe_executor *executor[2]; /* of the original, of the result */
     float **inputs;
+    bool *is_truth;        /* of each input: it is of type bool */
     const void **defaults; /* of the inputs that have one, else NULL */
     int64_t *input_elements;
     uint32_t n_inputs;
@@ -31,6 +32,12 @@ static void fill_input(float *x, int64_t n, int style, noe_rng *rng)
     }
 }
 
+static void make_truth(float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        x[i] = x[i] > 0;
+}
+
 static void make_inputs(runner *r, uint64_t seed, int run)
 {
     for (uint32_t i = 0; i < r->n_inputs; i++) {
@@ -39,6 +46,8 @@ static void make_inputs(runner *r, uint64_t seed, int run)
         noe_rng rng =
             noe_rng_split(seed, "check input", ((uint64_t)run << 32) | (uint64_t)i);
         fill_input(r->inputs[i], r->input_elements[i], run % 3, &rng);
+        if (r->is_truth[i])
+            make_truth(r->inputs[i], r->input_elements[i]);
     }
 }
 
@@ -118,7 +127,7 @@ static noe_status run_once(runner *r, uint64_t seed, int run, noe_error *err)
 static float *new_tensor(const noe_type *t, int64_t *elements)
 {
     *elements = noe_shape_elements(&t->shape);
-    NOE_ASSERT(t->dtype == NOE_F32 && *elements >= 0);
+    NOE_ASSERT(noe_dtype_is_computed(t->dtype) && *elements >= 0);
     return noe_calloc((size_t)*elements + 1, sizeof(float));
 }
 
@@ -128,14 +137,16 @@ static void make_buffers(runner *r)
     r->inputs = noe_calloc(g->n_nodes + 1, sizeof *r->inputs);
     r->input_elements = noe_calloc(g->n_nodes + 1, sizeof *r->input_elements);
     r->defaults = noe_calloc(g->n_nodes + 1, sizeof *r->defaults);
+    r->is_truth = noe_calloc(g->n_nodes + 1, sizeof *r->is_truth);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         if (g->nodes[i].op != NOE_OP_INPUT)
             continue;
         r->inputs[r->n_inputs] =
             new_tensor(g->nodes[i].types, &r->input_elements[r->n_inputs]);
         const noe_leaf *leaf = noe_graph_leaf_of(g, i);
-        r->defaults[r->n_inputs] = leaf->data;
-        if (leaf->data)
+        r->is_truth[r->n_inputs] = leaf->type.dtype == NOE_BOOL;
+        r->defaults[r->n_inputs] = r->is_truth[r->n_inputs] ? NULL : leaf->data;
+        if (r->defaults[r->n_inputs])
             memcpy(r->inputs[r->n_inputs], leaf->data, leaf->data_bytes);
         r->n_inputs++;
     }
@@ -162,6 +173,7 @@ static void clear_runner(runner *r)
     free(r->inputs);
     free(r->input_elements);
     free(r->defaults);
+    free(r->is_truth);
     free(r->output_elements);
 }
 

@@ -35,7 +35,7 @@ static bool is_priced(const noe_kernels *k, uint32_t i)
     if (k->group[i] == UINT32_MAX || k->g->nodes[i].op >= NOE_OP_COUNT)
         return false;
     const noe_type *t = &k->g->nodes[k->group[i]].types[0];
-    return t->dtype == NOE_F32 && noe_shape_elements(&t->shape) > 0;
+    return noe_dtype_is_computed(t->dtype) && noe_shape_elements(&t->shape) > 0;
 }
 
 void noe_kernels_find(noe_kernels *k, const noe_graph *g)

@@ -244,7 +244,10 @@ static void simple_shape_law(law *l, noe_op op)
     if (noe_op_has(op, NOE_TRAIT_COMPOSITE))
         return;
     Z3_ast t = general_term(l, op, param, in), value = NULL;
-    if (noe_op_has(op, NOE_TRAIT_EWISE) && info->max_in == 2)
+    if (noe_op_has(op, NOE_TRAIT_EWISE) && info->max_in == 3)
+        value = fn(l, NOE_FN_BROADCAST, shape(l, in[0]),
+                   fn(l, NOE_FN_BROADCAST, shape(l, in[1]), shape(l, in[2])));
+    else if (noe_op_has(op, NOE_TRAIT_EWISE) && info->max_in == 2)
         value = fn(l, NOE_FN_BROADCAST, shape(l, in[0]), shape(l, in[1]));
     else if (noe_op_has(op, NOE_TRAIT_EWISE) || op == NOE_OP_SOFTMAX)
         value = shape(l, in[0]);

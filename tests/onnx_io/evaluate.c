@@ -11,8 +11,23 @@ const float *noe_random_input(void *ctx, const noe_leaf *leaf)
     int64_t n = noe_shape_elements(&leaf->type.shape);
     float *data = NOE_NEW_N((noe_arena *)ctx, float, n);
     noe_rng rng = noe_rng_split(1, leaf->name, 0);
-    for (int64_t i = 0; i < n; i++)
+    for (int64_t i = 0; i < n; i++) {
         data[i] = (float)noe_rng_unit(&rng) + 0.25F; /* fit for sqrt and variances */
+        if (leaf->type.dtype == NOE_BOOL)
+            data[i] = data[i] < 0.75F;
+    }
+    return data;
+}
+
+/* The elements of a weight as floats, truth values as 0 and 1. */
+static float *weight_of(const noe_leaf *leaf, noe_arena *arena)
+{
+    int64_t n = noe_shape_elements(&leaf->type.shape);
+    if (leaf->type.dtype != NOE_BOOL)
+        return (float *)leaf->data;
+    float *data = NOE_NEW_N(arena, float, n);
+    for (int64_t i = 0; i < n; i++)
+        data[i] = ((const char *)leaf->data)[i] != 0;
     return data;
 }
 
@@ -25,7 +40,8 @@ bool noe_can_evaluate(const noe_graph *g)
         const noe_node *n = &g->nodes[i];
         if (!live[i])
             continue;
-        can = can && n->op != NOE_OP_OPAQUE && n->types[0].dtype == NOE_F32 &&
+        can = can && n->op != NOE_OP_OPAQUE &&
+              noe_dtype_is_computed(n->types[0].dtype) &&
               noe_shape_is_static(&n->types[0].shape);
         if (n->op == NOE_OP_WEIGHT)
             can = can && noe_graph_leaf_of(g, i)->data;
@@ -62,7 +78,7 @@ float **noe_evaluate_graph(const noe_graph *g, noe_arena *arena, noe_input_of *i
         if (g->nodes[i].op == NOE_OP_INPUT)
             values[i] = (float *)input(ctx, noe_graph_leaf_of(g, i));
         else if (g->nodes[i].op == NOE_OP_WEIGHT)
-            values[i] = (float *)noe_graph_leaf_of(g, i)->data;
+            values[i] = weight_of(noe_graph_leaf_of(g, i), arena);
         else
             evaluate_node(g, i, values, arena);
     }

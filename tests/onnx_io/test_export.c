@@ -491,6 +491,29 @@ START_TEST(test_failed_save_leaves_nothing)
 }
 END_TEST
 
+/* Numbers as a condition are not 0, which is what Cast to bool asks. */
+START_TEST(test_condition_of_numbers)
+{
+    noe_onnx_model *m = noe_build_and_load(
+        "input x f32 2\ninput c bool 2\noutput y f32 *\nnode Where c,x,x -> y");
+    noe_graph *g = noe_graph_new(noe_onnx_pool(m));
+    size_t len;
+    noe_ref x = noe_graph_leaf(g, NOE_OP_INPUT, 0), y;
+    noe_assert_ok(noe_graph_add(g, NOE_OP_NEG, NULL, &x, 1, &y, &err), err);
+    noe_assert_ok(
+        noe_graph_add(g, NOE_OP_WHERE, NULL, (noe_ref[]){x, x, y}, 3, &y, &err), err);
+    noe_graph_add_output(g, y, "y");
+    Onnx__ModelProto *written = noe_write_model(m, g, NULL, &len);
+    char *nodes = noe_describe_nodes(written->graph);
+    ck_assert_msg(noe_contains(nodes, "Cast(x)->") && noe_contains(nodes, "Where("),
+                  "%s", nodes);
+    free(nodes);
+    onnx__model_proto__free_unpacked(written, NULL);
+    noe_graph_free(g);
+    noe_onnx_free(m);
+}
+END_TEST
+
 /* ---- every operator as a new node, in every opset ---- */
 
 static const int opsets[] = {7, 9, 10, 11, 13, 14, 18, 21, 28};
@@ -510,7 +533,8 @@ static noe_onnx_model *model_for(const noe_op_instance *op, int opset)
     noe_buf text = {0};
     noe_buf_printf(&text, "ir %d\nopset %d\nopset 1 test\n", opset < 9 ? 3 : 8, opset);
     for (int i = 0; i < op->n_in; i++) {
-        noe_buf_printf(&text, "input x%d f32 ", i);
+        bool is_condition = op->op == NOE_OP_WHERE && i == 0;
+        noe_buf_printf(&text, "input x%d %s ", i, is_condition ? "bool" : "f32");
         print_dims(&text, &op->in[i].shape);
     }
     noe_buf_puts(&text, "output y f32 ");
@@ -741,6 +765,7 @@ Suite *suite_export(void)
     tcase_add_test(tc, test_result_is_idempotent);
     tcase_add_test(tc, test_foreign_graph_is_refused);
     tcase_add_test(tc, test_failed_save_leaves_nothing);
+    tcase_add_test(tc, test_condition_of_numbers);
     tcase_add_loop_test(tc, test_every_operator_in_opset, 0, N_OPSETS);
     tcase_add_loop_test(tc, test_random_graph_comes_back, 0, N_RANDOM);
     tcase_add_test(tc, test_operators_are_counted);

@@ -213,6 +213,14 @@ static const form forms[] = {
     {X2 "init s i64 3 = 4,1,3\nnode Expand x,s -> y", "expand[shape=[4,2,3]]\n"},
     {X2 "init s i64 1 = 1\nnode Expand x,s -> y", ""},
     {X2 "init s i64 2 = 5,3\nnode Expand x,s -> y", "opaque\n"},
+    /* conditions are truth values */
+    {X2 "input c bool 2,1\nnode Where c,x,x -> y", "where\n"},
+    {X2 "init c bool 3 = 1,0,1\nnode Where c,x,x -> y", "where\n"},
+    {X2 "input z f32 3\nnode Greater x,z -> c\nnode Where c,x,z -> y",
+     "opaque\nwhere\n"},
+    {"input c bool n\n" X2 "node Where c,x,x -> y", "opaque\n"},
+    {"input c bool 2\ninput x i64 2\noutput y i64 *\nnode Where c,x,x -> y",
+     "opaque\n"},
     /* transposed convolution: all pads explicit */
     {X4 "init w f32 3,2,3,3\nnode ConvTranspose x,w -> y strides=ints:2,2",
      "conv_transpose[strides=[2,2], pads=[0,0,0,0], dilations=[1,1], group=1]\n"},
