@@ -37,6 +37,9 @@ def arguments():
     p.add_argument("--shape", action="append", default=[], help="INPUT:2,3 for open sizes")
     p.add_argument("--tolerance", type=float, default=1e-4)
     p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--freeze", action="store_true",
+                   help="make constants of the integers (and scales) that a test of ONNX's "
+                        "own feeds as inputs, from its test_data_set_0, first")
     p.add_argument("--random-weights", action="store_true",
                    help="put random weights in place of ConstantOfShape first")
     return p.parse_args()
@@ -71,6 +74,35 @@ def randomize(path, out, seed):
         kept.append(constant)
     del graph.node[:]
     graph.node.extend(kept)
+    onnx.save(model, out)
+
+
+def freeze(path, out):
+    """Operator tests feed what says how an operator works through inputs."""
+    model = onnx.load(path)
+    graph = model.graph
+    constants = {t.name for t in graph.initializer}
+    kept, stored = [], 0
+    for value in graph.input:
+        kept.append(value)
+        if value.name in constants:
+            continue
+        file = os.path.join(os.path.dirname(path), "test_data_set_0", f"input_{stored}.pb")
+        stored += 1
+        kind = value.type.tensor_type.elem_type
+        is_setting = kind in (onnx.TensorProto.INT64, onnx.TensorProto.INT32) or (
+            value.name in ("scales", "roi") or
+            kind == onnx.TensorProto.BOOL and not value.type.tensor_type.shape.dim)
+        if not is_setting or not os.path.exists(file):
+            continue
+        tensor = onnx.TensorProto()
+        with open(file, "rb") as f:
+            tensor.ParseFromString(f.read())
+        tensor.name = value.name
+        graph.initializer.append(tensor)
+        kept.pop()
+    del graph.input[:]
+    graph.input.extend(kept)
     onnx.save(model, out)
 
 
@@ -170,6 +202,9 @@ def process(model, options, folder):
     if options.random_weights:
         before = os.path.join(folder, "before.onnx")
         randomize(model, before, options.seed)
+    if options.freeze:
+        before = os.path.join(folder, "before.onnx")
+        freeze(model, before)
     command = [w.replace("{in}", before).replace("{out}", after)
                for w in shlex.split(options.tool)]
     run = subprocess.run(command, capture_output=True, text=True)

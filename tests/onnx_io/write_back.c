@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * write_back IN OUT [--storm RULES SEED STEPS] [NAME:SIZES...]: imports a model,
- * expands it into core operators, rewrites it STEPS times at random with rules that are
- * true, and writes it back. For judging by ONNX Runtime what was understood and what
- * was written.
+ * write_back IN OUT [--storm RULES SEED STEPS | --fresh] [NAME:SIZES...]: imports a
+ * model, expands it into core operators, rewrites it STEPS times at random with rules
+ * that are true, and writes it back; --fresh: as if every node of the algebra were new.
+ * For judging by ONNX Runtime what was understood and what was written.
  */
 #include "core/base/file.h"
 #include "core/base/rng.h"
@@ -95,8 +95,18 @@ static noe_status rewrite(char **argv, noe_graph **g, noe_error *err)
     return status;
 }
 
+/* No node stems from one of the model. */
+static void forget_origins(noe_graph *g)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (g->nodes[i].op < NOE_OP_COUNT)
+            noe_graph_set_origin(g, i, 0);
+    }
+}
+
 static noe_status write_back(const char *in, const char *out, char **storm_args,
-                             const noe_onnx_options *options, noe_error *err)
+                             bool fresh, const noe_onnx_options *options,
+                             noe_error *err)
 {
     noe_onnx_model *m;
     noe_graph *core = NULL;
@@ -104,6 +114,8 @@ static noe_status write_back(const char *in, const char *out, char **storm_args,
     noe_status status = noe_graph_expand(noe_onnx_graph(m), &core, err);
     if (status == NOE_OK)
         status = rewrite(storm_args, &core, err);
+    if (status == NOE_OK && fresh)
+        forget_origins(core);
     if (status == NOE_OK)
         status = noe_onnx_save(m, core, out, err);
     noe_graph_free(core);
@@ -117,11 +129,12 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     bool has_storm = argc >= 7 && strcmp(argv[3], "--storm") == 0;
-    int first = has_storm ? 7 : 3;
+    bool fresh = argc > 3 && strcmp(argv[3], "--fresh") == 0;
+    int first = has_storm ? 7 : fresh ? 4 : 3;
     noe_onnx_options options = {.input_shapes = (const char *const *)argv + first,
                                 .n_input_shapes = argc - first};
-    if (write_back(argv[1], argv[2], has_storm ? argv + 4 : NULL, &options, &err) !=
-        NOE_OK) {
+    if (write_back(argv[1], argv[2], has_storm ? argv + 4 : NULL, fresh, &options,
+                   &err) != NOE_OK) {
         fprintf(stderr, "%s\n", err.text);
         return noe_status_exit_code(err.status);
     }
