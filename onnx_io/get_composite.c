@@ -387,12 +387,13 @@ static labels joined(const labels *a, const labels *b, const labels *c)
     return out;
 }
 
+/* Product of the sizes, -1 if it is too large. */
 static int64_t size_of(const product *p, const labels *l)
 {
-    int64_t n = 1;
+    noe_shape s = {.rank = l->n};
     for (int i = 0; i < l->n; i++)
-        n *= p->dim[(int)l->of[i]];
-    return n;
+        s.dim[i] = p->dim[(int)l->of[i]];
+    return noe_shape_elements(&s);
 }
 
 static int put_sizes(const product *p, const labels *l, int64_t *dims, int n)

@@ -128,6 +128,9 @@ const char *noe_get_expand(noe_getting *g)
 
 /* ---- Resize ---- */
 
+/* Elements of an axis that is resized: each is looked at. */
+#define MAX_RESIZED (1 << 20)
+
 typedef enum coordinates {
     HALF_PIXEL,
     ASYMMETRIC,
@@ -362,7 +365,7 @@ static const char *resize_axis(noe_getting *g, const resizing *r, int axis, int6
 {
     int64_t m = r->to[axis];
     *scale = 1;
-    if (n < 1 || m < 1 || (m % n != 0 && n % m != 0))
+    if (n < 1 || m < 1 || m > MAX_RESIZED || (m % n != 0 && n % m != 0))
         return noe_get_why(g, "axis %d goes from %lld to %lld", axis, (long long)n,
                            (long long)m);
     if (m == n && (r->is_linear || repeats_elements(r, n, m)))

@@ -234,12 +234,18 @@ const char *noe_get_global_max_pool(noe_getting *g)
 }
 
 /* What remains of the pads of one axis when the output has `size` elements. */
-static void pad_to_size(window *w, int i, int64_t in, int64_t size, bool more_at_end)
+static const char *pad_to_size(window *w, int i, int64_t in, int64_t size,
+                               bool more_at_end)
 {
-    int64_t total = (in - 1) * w->strides.list[i] + extent(w, i) - size;
+    int64_t steps, total;
+    if (__builtin_mul_overflow(in - 1, w->strides.list[i], &steps) ||
+        __builtin_add_overflow(steps, extent(w, i), &total) ||
+        __builtin_sub_overflow(total, size, &total))
+        return "the output is too large";
     int64_t less = total > 0 ? total / 2 : 0;
     w->pads.list[i] = more_at_end || total <= 0 ? less : total - less;
     w->pads.list[i + w->spatial] = total - w->pads.list[i];
+    return NULL;
 }
 
 /* Pads from auto_pad, output_shape and output_padding; those at the end may become
@@ -259,10 +265,11 @@ static const char *get_spreading_pads(noe_getting *g, window *w, const noe_shape
     if (found && sizes.n != w->spatial)
         return noe_get_why(g, "output_shape has %d values", sizes.n);
     for (int i = 0; i < w->spatial; i++) {
+        int64_t in = x->dim[i + 2], size;
+        if (__builtin_mul_overflow(in, w->strides.list[i], &size))
+            return "the output is too large";
         if (found || same)
-            pad_to_size(w, i, x->dim[i + 2],
-                        found ? sizes.list[i] : x->dim[i + 2] * w->strides.list[i],
-                        same_upper);
+            NOE_GET(pad_to_size(w, i, in, found ? sizes.list[i] : size, same_upper));
         else
             w->pads.list[i + w->spatial] -= extra.list[i];
     }

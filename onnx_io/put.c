@@ -6,6 +6,7 @@
 #include "onnx_io/export.h"
 
 #define MAX_OPERANDS 6
+#define MAX_ONES     ((size_t)1 << 24) /* written out for want of Expand */
 
 /* A node message under construction. Everything lies in the exporter's arena. */
 typedef struct putting {
@@ -430,6 +431,8 @@ static noe_status put_product_with_ones(putting *p, const noe_value *shape)
 {
     noe_type type = {NOE_F32, noe_shape_make(shape->n, shape->list)};
     size_t n = (size_t)noe_shape_elements(&type.shape);
+    if (n > MAX_ONES)
+        return fail_opset(p, "of so many elements");
     float *ones = NOE_NEW_N(&p->x->arena, float, n);
     for (size_t i = 0; i < n; i++)
         ones[i] = 1;

@@ -30,6 +30,17 @@ for network in squeezenet mlp; do
   check --tool "$tool" "$work/$network.onnx"
   check --tool "$storm 1 60" $storm_tolerance "$work/$network.onnx"
 done
+# Operators as new nodes, in the opsets of ONNX's own tests of them.
+nodes=/usr/share/libonnx-testdata/data/node
+if [ -d "$nodes" ]; then
+  tests=
+  for op in gather expand resize upsample convtranspose tile depthtospace spacetodepth where \
+    instancenorm globalmaxpool mean einsum slice; do
+    tests="$tests $(find "$nodes" -path "*/test_${op}*/model.onnx" | sort)"
+  done
+  # shellcheck disable=SC2086 # a list
+  check --freeze --tool "$tool --fresh" $tests
+fi
 if [ ! -d "$models" ]; then
   echo "SKIP shared models: no $models"
   exit $status

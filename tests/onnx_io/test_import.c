@@ -238,6 +238,17 @@ static const form forms[] = {
         "output_shape=ints:14,16",
      "conv_transpose[strides=[2,2], pads=[2,1,1,0], dilations=[1,1], group=1]\n"},
     {X4 "init w f32 4,2,3,3\nnode ConvTranspose x,w -> y", "opaque\n"},
+    {X4 "init w f32 3,2,3,3\nnode ConvTranspose x,w -> y "
+        "strides=ints:1099511627776,1099511627776 auto_pad=s:SAME_UPPER",
+     "opaque\n"},
+    {X4 "init w f32 3,2,3,3\nnode ConvTranspose x,w -> y "
+        "output_shape=ints:-9223372036854775807,1",
+     "opaque\n"},
+    {X2 "init s i64 2 = 2,9223372036854775806\nnode Resize x,_,_,s -> y", "opaque\n"},
+    {"input x f32 1048576,1048576,1\ninput z f32 1,1048576\n"
+     "output y f32 *\nnode Einsum x,z -> y equation=s:abc,cd->abd",
+     "opaque\n"},
+    {X2 "init r i64 2 = 4611686018427387904,3\nnode Tile x,r -> y", "opaque\n"},
     /* normalizations */
     {"opset 17\n" X2 "init s f32 3\nnode LayerNormalization x,s -> y epsilon=f:0.5",
      "layer_normalization[axis=1, epsilon=0.5]\n"},
