@@ -67,7 +67,8 @@ static noe_status confirm(noe_referee *referee, const noe_graph *g,
     if (!referee || found->n_path == 0 ||
         found->after.seconds < found->before.seconds * (1 - SURE_GAIN))
         return NOE_OK;
-    NOE_TRY(noe_referee_compare(referee, g, found->graph, &known, &m, err));
+    NOE_TRY(noe_referee_compare(referee, g, found->graph, found->before.seconds, &known,
+                                &m, err));
     bool is_smaller = found->after.n_operators < found->before.n_operators;
     if (known)
         *yes = m.ratio_lo > 1 ||
@@ -128,6 +129,15 @@ static noe_status replay(const noe_script *script, int pass, uint64_t key,
     return NOE_OK;
 }
 
+static void take_growth(parts *p, const kind *k)
+{
+    uint64_t before = k->found.before.weight_bytes, after = k->found.after.weight_bytes;
+    if (k->found.n_path == 0 || after <= before)
+        return;
+    uint64_t growth = (after - before) * k->n_copies;
+    p->growth_left -= growth < p->growth_left ? growth : p->growth_left;
+}
+
 static noe_status search_kind(parts *p, kind *k)
 {
     noe_search_options options = *p->options;
@@ -145,6 +155,8 @@ static noe_status search_kind(parts *p, kind *k)
         status = NOE_OK;
     }
     add_up(p->result, &k->found);
+    if (status == NOE_OK)
+        take_growth(p, k);
     return status;
 }
 

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 /* Rounds of A B B A; fewer than for whole models: there are many of them. */
-#define MAX_ROUNDS 32
+#define MAX_ROUNDS   32
+#define SLOW_ROUNDS  12
+#define SLOW_SECONDS 2e-3
 
 /* ---- names ---- */
 
@@ -150,7 +152,7 @@ char *noe_referee_trial_text(const noe_referee *r, uint64_t original, uint64_t r
 /* ---- timing ---- */
 
 static noe_status time_graphs(noe_referee *r, const noe_graph *a, const noe_graph *b,
-                              noe_pair_measure *m, noe_error *err)
+                              int max_rounds, noe_pair_measure *m, noe_error *err)
 {
     noe_executor_options options = {.free_layout = true,
                                     .n_threads = r->env->n_threads};
@@ -160,7 +162,7 @@ static noe_status time_graphs(noe_referee *r, const noe_graph *a, const noe_grap
     if (status == NOE_OK)
         status = vt->prepare(r->backend, b, &options, &y, err);
     if (status == NOE_OK)
-        status = noe_time_pair(x, y, MAX_ROUNDS, m, err);
+        status = noe_time_pair(x, y, max_rounds, m, err);
     if (x)
         vt->release(x);
     if (y)
@@ -169,9 +171,11 @@ static noe_status time_graphs(noe_referee *r, const noe_graph *a, const noe_grap
 }
 
 noe_status noe_referee_compare(noe_referee *r, const noe_graph *a, const noe_graph *b,
-                               bool *known, noe_pair_measure *m, noe_error *err)
+                               double seconds, bool *known, noe_pair_measure *m,
+                               noe_error *err)
 {
     noe_error fault;
+    int rounds = seconds < SLOW_SECONDS ? MAX_ROUNDS : SLOW_ROUNDS;
     *known = false;
     if (!r->backend)
         return NOE_OK;
@@ -179,7 +183,7 @@ noe_status noe_referee_compare(noe_referee *r, const noe_graph *a, const noe_gra
     noe_status status = noe_referee_recall(r, text, known, m, err);
     if (status == NOE_OK && !*known && !r->frozen) {
         r->n_timed++;
-        status = time_graphs(r, a, b, m, &fault);
+        status = time_graphs(r, a, b, rounds, m, &fault);
         *known = status == NOE_OK;
         if (*known) {
             status = noe_referee_keep(r, text, m, err);

@@ -31,10 +31,12 @@ NOE_NODISCARD noe_status noe_referee_recall(noe_referee *r, const char *text,
 NOE_NODISCARD noe_status noe_referee_keep(noe_referee *r, const char *text,
                                           const noe_pair_measure *m, noe_error *err);
 
-/* Two graphs with the same inputs and outputs, of one pool. *known is false where it
+/* Two graphs with the same inputs and outputs, of one pool, that take about so many
+ * seconds. *known is false where it
  * cannot be told: nothing is measured, nothing is recorded, or the device fails. */
 NOE_NODISCARD noe_status noe_referee_compare(noe_referee *r, const noe_graph *a,
-                                             const noe_graph *b, bool *known,
-                                             noe_pair_measure *m, noe_error *err);
+                                             const noe_graph *b, double seconds,
+                                             bool *known, noe_pair_measure *m,
+                                             noe_error *err);
 
 #endif

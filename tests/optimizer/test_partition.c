@@ -367,18 +367,18 @@ START_TEST(test_referee_keeps_its_verdicts)
     noe_tmp_make(dir, sizeof dir);
     snprintf(path, sizeof path, "%s/costs.db", dir);
     noe_graph *a = layers(2), *b = layers(1);
-    noe_assert_ok(noe_referee_compare(&r, a, b, &known, &first, &err), err);
+    noe_assert_ok(noe_referee_compare(&r, a, b, 1e-5, &known, &first, &err), err);
     ck_assert(!known); /* nobody measures */
     noe_assert_ok(noe_backend_open("reference", &env, &backend, &err), err);
     noe_assert_ok(noe_ruledb_open(path, NOE_RULEDB_CREATE, &r.db, &err), err);
     r.backend = backend;
     r.frozen = true;
-    noe_assert_ok(noe_referee_compare(&r, a, b, &known, &first, &err), err);
+    noe_assert_ok(noe_referee_compare(&r, a, b, 1e-5, &known, &first, &err), err);
     ck_assert(!known); /* nothing is recorded */
     r.frozen = false;
-    noe_assert_ok(noe_referee_compare(&r, a, b, &known, &first, &err), err);
+    noe_assert_ok(noe_referee_compare(&r, a, b, 1e-5, &known, &first, &err), err);
     ck_assert(known && r.n_timed == 1 && first.ratio > 1);
-    noe_assert_ok(noe_referee_compare(&r, a, b, &known, &second, &err), err);
+    noe_assert_ok(noe_referee_compare(&r, a, b, 1e-5, &known, &second, &err), err);
     ck_assert(known && r.n_timed == 1 && r.n_found == 1);
     ck_assert(first.ratio == second.ratio && first.ratio_lo == second.ratio_lo &&
               first.ratio_hi == second.ratio_hi &&
