@@ -565,8 +565,11 @@ static noe_status next_state(search *s, uint32_t *index)
         if (!cost.exact)
             NOE_TRY(cost_of(s, state->graph, limit_of(s), &cost));
         state->cost = cost;
-        if (!cost.exact || cost.seconds >= limit_of(s))
-            continue; /* not worth it after all */
+        if (!cost.exact || cost.seconds >= limit_of(s)) {
+            noe_graph_free(state->graph); /* not worth it after all */
+            state->graph = NULL;
+            continue;
+        }
         if (fair || cost.seconds <= noe_frontier_least(&s->frontier))
             return NOE_OK;
         noe_frontier_push(&s->frontier, *index);

@@ -121,13 +121,25 @@ static int by_rank(const void *a, const void *b, void *ctx)
     return compare(&f->states[*(const uint32_t *)a], &f->states[*(const uint32_t *)b]);
 }
 
-/* A sorted array is a heap. Forgotten states were never expanded: nothing refers to
- * them. */
+static void free_state(noe_frontier *f, uint32_t i)
+{
+    noe_state *s = &f->states[i];
+    free(s->swept);
+    free(s->fresh);
+    noe_graph_free(s->graph);
+    *s = (noe_state){.parent = NOE_STATE_NONE, .start = NOE_STATE_NONE};
+    NOE_PUSH(f->free_slots, f->n_free, f->cap_free, i);
+}
+
+/* A sorted array is a heap. Nothing refers to states that were not expanded: their
+ * places are free again. */
 static void forget_half(noe_frontier *f)
 {
     qsort_r(f->heap, f->n_heap, sizeof *f->heap, by_rank, f);
-    for (uint32_t i = f->n_heap / 2; i < f->n_heap; i++)
-        NOE_PUSH(f->free_slots, f->n_free, f->cap_free, f->heap[i]);
+    for (uint32_t i = f->n_heap / 2; i < f->n_heap; i++) {
+        if (!f->states[f->heap[i]].is_taken)
+            free_state(f, f->heap[i]);
+    }
     f->n_heap /= 2;
 }
 

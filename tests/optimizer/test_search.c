@@ -338,6 +338,29 @@ START_TEST(test_search_leaves_opaque_neighbours_and_names_alone)
 }
 END_TEST
 
+/* When the queue overflows, what was expanded keeps its place: children refer to it. */
+START_TEST(test_frontier_keeps_what_was_expanded)
+{
+    noe_frontier f;
+    noe_frontier_init(&f);
+    noe_state state = {.parent = NOE_STATE_NONE, .start = NOE_STATE_NONE};
+    state.cost.seconds = 1e9; /* the dearest: among the first to be forgotten */
+    uint32_t taken = noe_frontier_add(&f, &state);
+    noe_frontier_push(&f, taken);
+    ck_assert_uint_eq(noe_frontier_take_fair(&f), taken);
+    for (int i = 0; i < 200000; i++) {
+        state.cost.seconds = i;
+        uint32_t here = noe_frontier_add(&f, &state);
+        ck_assert_uint_ne(here, taken);
+        noe_frontier_push(&f, here);
+    }
+    ck_assert_uint_lt(f.n_states, 150000); /* places are used again */
+    ck_assert(f.states[taken].is_taken);
+    ck_assert(noe_frontier_least(&f) == 0);
+    noe_frontier_clear(&f);
+}
+END_TEST
+
 Suite *suite_search(void);
 Suite *suite_search(void)
 {
@@ -345,6 +368,7 @@ Suite *suite_search(void)
     TCase *tc = tcase_create("search");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, test_search_takes_a_step_uphill);
+    tcase_add_test(tc, test_frontier_keeps_what_was_expanded);
     tcase_add_test(tc, test_search_without_slack_stays_below);
     tcase_add_test(tc, test_search_without_budget_only_sweeps);
     tcase_add_test(tc, test_search_sweeps_independent_gains);
