@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
- * Any bytes as a TASO rule file: an error, or rules each of which has a text that parses
- * or a reason why it has none.
+ * Any bytes as a TASO rule file: an error, or rules each of which has a text that
+ * parses or a reason why it has none.
  */
 #include "ruledb/taso.h"
 #include "tests/fuzz/fuzz.h"
