@@ -61,9 +61,9 @@ static void print_move(noe_buf *b, const noe_move *m)
 static uint64_t hash_space(const noe_space *s)
 {
     noe_buf b = {0};
-    noe_buf_printf(&b, "%s %d %d %lld %lld %lld %d\n", s->name, s->equal_shapes,
-                   s->keep_kernels, (long long)s->odd_inner, (long long)s->max_elements,
-                   (long long)s->max_dim, s->is_ordered);
+    noe_buf_printf(&b, "%s %d %d %d %lld %lld %lld %d\n", s->name, s->equal_shapes,
+                   s->keep_kernels, s->any_roles, (long long)s->odd_inner,
+                   (long long)s->max_elements, (long long)s->max_dim, s->is_ordered);
     for (int i = 0; i < s->n_leaves; i++)
         print_leaf(&b, &s->leaves[i]);
     for (int i = 0; i < s->n_moves; i++)

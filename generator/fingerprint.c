@@ -61,6 +61,13 @@ typedef struct functional {
     uint32_t form[2];
 } functional;
 
+/* A convolution with its parameters. Those that differ in their groups only have the
+ * same sums of shifted images. */
+typedef struct window {
+    int64_t kernel[2], stride[2], pad[2], dilation[2], group;
+    uint32_t image; /* number of those sums */
+} window;
+
 struct noe_projector {
     uint64_t seed;
     int n_samples;
@@ -74,6 +81,8 @@ struct noe_projector {
     uint32_t n_forms, cap_forms;
     functional *functionals;
     uint32_t n_functionals, cap_functionals;
+    window *windows;
+    uint32_t n_windows, cap_windows;
 };
 
 typedef struct slot {
@@ -128,6 +137,20 @@ static uint32_t dot_fe(const uint32_t *a, const noe_fe *b, size_t n)
     return reduce_halves(low, high);
 }
 
+/* out[i] := a[i] * c */
+static void multiply_by(uint32_t *out, const uint32_t *a, uint32_t c, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = mul_mod(a[i], c);
+}
+
+/* out[i] += a[i] * c */
+static void add_multiple(uint32_t *out, const uint32_t *a, uint32_t c, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        out[i] = (uint32_t)(((uint64_t)a[i] * c + out[i]) % P);
+}
+
 /* out[i] := a[i] * b[i] */
 static void multiply(uint32_t *out, const uint32_t *a, const uint32_t *b, size_t n)
 {
@@ -163,6 +186,7 @@ void noe_projector_free(noe_projector *p)
         free(p->forms[i].v);
     free(p->forms);
     free(p->functionals);
+    free(p->windows);
     noe_key_table_free(p->index);
     noe_key_table_free(p->form_index);
     free(p);
@@ -626,82 +650,122 @@ static bool sketch_matmul(noe_sketcher *s, const product *m, noe_fingerprint *pr
     return true;
 }
 
-typedef struct window {
-    int64_t kernel[2], stride[2], pad[2], dilation[2], group;
-} window;
-
-static window window_of(const noe_universe *u, const product *m)
+static bool is_same_image(const window *a, const window *b)
 {
-    const noe_shape *w = &u->shapes[u->values[m->b].shape];
-    const noe_params *params = m->p->params;
-    window win = {.group = noe_params_get(NOE_OP_CONV, params, NOE_PARAM_GROUP)->i};
     for (int i = 0; i < 2; i++) {
-        win.kernel[i] = w->dim[2 + i];
+        if (a->kernel[i] != b->kernel[i] || a->stride[i] != b->stride[i] ||
+            a->pad[i] != b->pad[i] || a->dilation[i] != b->dilation[i])
+            return false;
+    }
+    return true;
+}
+
+/* Number of the convolution's window. */
+static uint32_t intern_window(noe_projector *p, const noe_params *params,
+                              const noe_shape *kernel)
+{
+    window win = {.group = noe_params_get(NOE_OP_CONV, params, NOE_PARAM_GROUP)->i,
+                  .image = p->n_windows};
+    for (int i = 0; i < 2; i++) {
+        win.kernel[i] = kernel->dim[2 + i];
         win.stride[i] = noe_params_get(NOE_OP_CONV, params, NOE_PARAM_STRIDES)->list[i];
         win.pad[i] = noe_params_get(NOE_OP_CONV, params, NOE_PARAM_PADS)->list[i];
         win.dilation[i] =
             noe_params_get(NOE_OP_CONV, params, NOE_PARAM_DILATIONS)->list[i];
     }
-    return win;
+    for (uint32_t i = 0; i < p->n_windows; i++) {
+        const window *old = &p->windows[i];
+        if (!is_same_image(old, &win))
+            continue;
+        if (old->group == win.group)
+            return i;
+        win.image = old->image;
+    }
+    NOE_PUSH(p->windows, p->n_windows, p->cap_windows, win);
+    return p->n_windows - 1;
 }
 
-/* One lane and sample of sum over n, h, w of U[n] U[h] U[w] x[n, c, h', w'], for
- * channel c and kernel position (i, j). */
-static uint32_t shifted_sum(const noe_universe *u, const product *m, const window *win,
-                            const uint32_t *x, const int64_t *at, int l)
+/* Sums over images, then over columns, then over rows of U[n] U[h] U[w] x[n, c, h',
+ * w'], of one lane and sample: to[c, i, j] for channel c and kernel position (i, j). */
+typedef struct shifted {
+    const noe_shape *in, *out;
+    const window *win;
+    uint32_t (*u)[U_LEN];      /* of the lane, by axis of the output */
+    uint32_t *image, *columns; /* scratch: [c, h', w'], [c, h', j] */
+} shifted;
+
+static void sum_images(const shifted *s, const uint32_t *x)
 {
-    const noe_shape *in = &u->shapes[u->values[m->a].shape];
-    const noe_shape *out = &u->shapes[m->p->shape];
-    uint32_t(*coef)[U_LEN] = u->projector->u[l][4];
-    uint32_t sum = 0;
-    for (int64_t n = 0; n < in->dim[0]; n++) {
-        for (int64_t h = 0; h < out->dim[2]; h++) {
-            int64_t y = h * win->stride[0] + at[1] * win->dilation[0] - win->pad[0];
-            if (y < 0 || y >= in->dim[2])
-                continue;
-            const uint32_t *line =
-                x + ((n * in->dim[1] + at[0]) * in->dim[2] + y) * in->dim[3];
-            uint64_t low = 0, high = 0;
-            for (int64_t w = 0; w < out->dim[3]; w++) {
-                int64_t z = w * win->stride[1] + at[2] * win->dilation[1] - win->pad[1];
-                if (z < 0 || z >= in->dim[3])
-                    continue;
-                uint64_t t = (uint64_t)coef[3][w] * line[z];
-                low += (uint32_t)t;
-                high += t >> 32;
-            }
-            uint32_t c = mul_mod(coef[0][n], coef[2][h]);
-            sum = add_mod(sum, mul_mod(c, reduce_halves(low, high)));
+    size_t n = (size_t)(s->in->dim[1] * s->in->dim[2] * s->in->dim[3]);
+    multiply_by(s->image, x, s->u[0][0], n);
+    for (int64_t k = 1; k < s->in->dim[0]; k++)
+        add_multiple(s->image, x + (size_t)k * n, s->u[0][k], n);
+}
+
+static uint32_t sum_shifted(const uint32_t *x, int64_t n, int64_t step,
+                            const uint32_t *u, int64_t n_out, int64_t stride,
+                            int64_t offset)
+{
+    uint64_t low = 0, high = 0;
+    for (int64_t k = 0; k < n_out; k++) {
+        int64_t at = k * stride + offset;
+        if (at < 0 || at >= n)
+            continue;
+        uint64_t t = (uint64_t)u[k] * x[at * step];
+        low += (uint32_t)t;
+        high += t >> 32;
+    }
+    return reduce_halves(low, high);
+}
+
+static void sum_shifts(const shifted *s, const uint32_t *x, uint32_t *to)
+{
+    const window *w = s->win;
+    int64_t width = s->in->dim[3], height = s->in->dim[2], channels = s->in->dim[1];
+    sum_images(s, x);
+    for (int64_t line = 0; line < channels * height; line++) {
+        for (int64_t j = 0; j < w->kernel[1]; j++)
+            s->columns[line * w->kernel[1] + j] =
+                sum_shifted(s->image + line * width, width, 1, s->u[3], s->out->dim[3],
+                            w->stride[1], j * w->dilation[1] - w->pad[1]);
+    }
+    for (int64_t c = 0; c < channels; c++) {
+        for (int64_t i = 0; i < w->kernel[0]; i++) {
+            for (int64_t j = 0; j < w->kernel[1]; j++)
+                *to++ = sum_shifted(s->columns + c * height * w->kernel[1] + j, height,
+                                    w->kernel[1], s->u[2], s->out->dim[2], w->stride[0],
+                                    i * w->dilation[0] - w->pad[0]);
         }
     }
-    return sum;
 }
 
 static const sketch *image_sketch(noe_sketcher *s, const product *m, const window *win)
 {
     const noe_universe *u = s->u;
-    uint64_t what = ((uint64_t)m->p->move * U_LEN + (uint64_t)win->kernel[0]) * U_LEN +
-                    (uint64_t)win->kernel[1];
-    uint64_t key = sketch_key(SKETCH_IMAGE, what, m->a);
+    uint64_t key = sketch_key(SKETCH_IMAGE, win->image, m->a);
     sketch *sum = find_sketch(s, key);
     if (sum)
         return sum;
     int shape = u->values[m->a].shape;
+    const noe_shape *in = &u->shapes[shape];
     const uint32_t *x = channel_u(s, m->a, false)->v;
-    size_t channels = (size_t)u->shapes[shape].dim[1];
-    size_t area = (size_t)(win->kernel[0] * win->kernel[1]);
-    size_t row = (size_t)u->n_samples * channels * area;
+    size_t one = (size_t)(in->dim[1] * win->kernel[0] * win->kernel[1]);
+    size_t row = (size_t)u->n_samples * one;
+    shifted part = {.in = in, .out = &u->shapes[m->p->shape], .win = win};
+    part.image = noe_malloc((u->n_elements[shape] + (size_t)(in->dim[1] * in->dim[2]) *
+                                                        (size_t)win->kernel[1]) *
+                            sizeof *part.image);
+    part.columns = part.image + u->n_elements[shape];
     sum = add_sketch(s, key, row, NOE_GEN_LANES);
-    for (size_t i = 0; i < row; i++) {
-        size_t q = i / (channels * area);
-        int64_t at[3] = {(int64_t)(i / area % channels),
-                         (int64_t)(i % area) / win->kernel[1],
-                         (int64_t)(i % area) % win->kernel[1]};
-        for (int l = 0; l < NOE_GEN_LANES; l++) {
-            uint32_t f = shifted_sum(u, m, win, x + q * u->n_elements[shape], at, l);
-            sum->v[(size_t)l * row + i] = mul_mod(u->projector->rho[l][q], f);
+    for (size_t l = 0; l < NOE_GEN_LANES; l++) {
+        part.u = u->projector->u[l][4];
+        for (size_t q = 0; q < (size_t)u->n_samples; q++) {
+            uint32_t *to = sum->v + l * row + q * one;
+            sum_shifts(&part, x + q * u->n_elements[shape], to);
+            multiply_by(to, to, u->projector->rho[l][q], one);
         }
     }
+    free(part.image);
     return sum;
 }
 
@@ -736,8 +800,8 @@ static bool sketch_conv(noe_sketcher *s, const product *m, noe_fingerprint *prin
     const noe_universe *u = s->u;
     if (u->shapes[u->values[m->a].shape].rank != 4)
         return false;
-    window win = window_of(u, m);
-    const sketch *x = image_sketch(s, m, &win), *w = kernel_sketch(s, m, &win);
+    const window *win = &u->projector->windows[m->p->functional];
+    const sketch *x = image_sketch(s, m, win), *w = kernel_sketch(s, m, win);
     NOE_ASSERT(x->n == w->n);
     *print = dot_sketches(x, w->v, true);
     return true;
@@ -760,6 +824,8 @@ void noe_projector_prepare(noe_universe *u, noe_application *p, int shape_a,
         noe_projector_prepare_shape(u, shapes[i]);
     noe_projector_prepare_shape(u, p->shape);
     p->functional = NOE_NO_OPERAND;
+    if (m->op == NOE_OP_CONV && u->shapes[shape_b].rank == 4)
+        p->functional = intern_window(u->projector, p->params, &u->shapes[shape_b]);
     if (bilinear[m->op] || !noe_op_has(m->op, NOE_TRAIT_LINEAR) || m->n_in > 2)
         return;
     uint32_t f = functional_of(u, p, shapes);

@@ -12,7 +12,7 @@
 /* A move on operands of given shapes; of a slice also at a given cut. */
 typedef struct noe_application {
     const noe_params *params;
-    uint32_t functional; /* of the projector; NOE_NO_OPERAND: evaluate or bilinear */
+    uint32_t functional; /* number in the projector, of whatever kind the move needs */
     uint32_t cut;        /* second operand of a slice; else NOE_NO_OPERAND */
     uint16_t move, shape;
     bool is_commutative;

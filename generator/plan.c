@@ -90,6 +90,8 @@ static void find_fits(void *arg, int thread, uint32_t item)
     for (int i = 0; i < u->space->n_moves; i++) {
         struct fit fit = {.move = (uint16_t)i};
         const noe_move *move = &u->space->moves[i];
+        if (move->n_in > 2)
+            continue; /* universe.h */
         if ((move->n_in == 1) == is_unary &&
             noe_move_fits(u->space, move, a, m->x & 1, b, m->y & 1, &fit.out))
             NOE_PUSH(m->fits, m->n, m->cap, fit);

@@ -18,7 +18,7 @@
  *
  * The space itself leaves out: what noe_move_fits refuses, operands that are one number
  * everywhere (is_closed), cuts at other places than the borders of concatenations, and
- * third operands that are not leaves.
+ * moves with three operands.
  *
  * Every level is a set of records (fingerprint, e-node) whose order carries no meaning:
  * they are sorted, the representative of a value is the least of its e-nodes by
