@@ -66,9 +66,12 @@ int noe_support_least(const noe_universe *u, uint32_t x, uint32_t y, uint32_t *i
 {
     uint32_t n_x, n_y;
     const noe_support *xs = supports_of(u, x, &n_x), *ys = supports_of(u, y, &n_y);
-    int least = NOE_MAX_LEVEL + 1;
-    for (uint32_t p = 0; p < n_x; p++) {
-        for (uint32_t q = 0; q < n_y; q++) {
+    /* No union is smaller than either value needs by itself. */
+    int least = NOE_MAX_LEVEL + 1, bound = u->values[x].level;
+    if (y != NOE_NO_OPERAND && u->values[y].level > bound)
+        bound = u->values[y].level;
+    for (uint32_t p = 0; p < n_x && least > bound; p++) {
+        for (uint32_t q = 0; q < n_y && least > bound; q++) {
             noe_support both;
             int size = noe_support_unite(&xs[p], &ys[q], &both);
             if (size >= least)

@@ -26,6 +26,8 @@ typedef struct worker {
     const noe_visit *v;
     noe_sketcher *sketcher;
     int thread;
+    uint32_t *made; /* values inside supports */
+    uint32_t n_made, cap_made;
     uint64_t n_records;
     char apart[64]; /* the counters of two threads share no cache line */
 } worker;
@@ -103,6 +105,11 @@ static void apply(worker *w, noe_range r, uint32_t x, uint32_t y)
     }
 }
 
+static int size_of(const noe_universe *u, uint32_t value, uint32_t i)
+{
+    return noe_support_size(&u->supports[u->values[value].first_support + i]);
+}
+
 /* Values of rest operators that have no smaller union with x than all they need. */
 static void visit_disjoint(worker *w, uint32_t x)
 {
@@ -130,70 +137,85 @@ static void visit_disjoint(worker *w, uint32_t x)
     }
 }
 
-/* Whether support number i of x and number j of y are the first ones with the least
- * union, and that has level - 1 operators. */
-static bool is_first_least(const worker *w, uint32_t x, uint32_t i, uint32_t y,
-                           uint32_t j)
-{
-    uint32_t p, q;
-    noe_support both;
-    return noe_support_least(w->v->u, x, y, &p, &q, &both) == w->v->level - 1 &&
-           p == i && q == j;
-}
-
-/* (x, y), and (y, x), by support number i of x: it contains what y needs. */
-static void apply_inside(worker *w, uint32_t x, uint32_t i, uint32_t y)
+/* (x, y), and (y, x), where the support of x in the first least union has level - 1
+ * operators and so contains all that y needs. If that of y is as large, (y, x) is found
+ * from there. */
+static void apply_inside(worker *w, uint32_t x, uint32_t y)
 {
     const noe_universe *u = w->v->u;
     const noe_plan *plan = w->v->plan;
+    int want = w->v->level - 1;
     uint32_t x_role = noe_role_of(&u->values[x]), y_role = noe_role_of(&u->values[y]);
     noe_range xy = noe_plan_pair(plan, x_role, y_role);
     noe_range yx = noe_plan_pair(plan, y_role, x_role);
     uint32_t p, q;
     noe_support both;
-    if (u->values[y].is_closed || (!xy.n && !yx.n))
+    if (u->values[y].is_closed)
         return;
-    if (xy.n && noe_support_least(u, x, y, &p, &q, &both) == w->v->level - 1 && p == i)
+    if (xy.n && noe_support_least(u, x, y, &p, &q, &both) == want &&
+        size_of(u, x, p) == want)
         apply(w, xy, x, y);
-    /* If the support of y is as large, the pair belongs to that one. */
-    if (yx.n && x != y &&
-        noe_support_least(u, y, x, &p, &q, &both) == w->v->level - 1 && q == i &&
-        noe_support_size(&u->supports[u->values[y].first_support + p]) <
-            w->v->level - 1)
+    if (yx.n && x != y && noe_support_least(u, y, x, &p, &q, &both) == want &&
+        size_of(u, x, q) == want && size_of(u, y, p) < want)
         apply(w, yx, y, x);
 }
 
-static bool is_among(const uint32_t *seen, int n, uint32_t y)
+static int compare_numbers(const void *a, const void *b)
 {
-    for (int i = 0; i < n; i++) {
-        if (seen[i] == y)
-            return true;
-    }
-    return false;
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return x < y ? -1 : x > y;
 }
 
-/* Support number i of x has level - 1 operators: y is made by one of them. */
-static void visit_inside(worker *w, uint32_t x, uint32_t i)
+/* What the instances of a support make. */
+static void list_made(worker *w, const noe_support *s)
 {
     const noe_universe *u = w->v->u;
-    const noe_support *s = &u->supports[u->values[x].first_support + i];
-    uint32_t seen[2 * NOE_MAX_SUPPORT];
-    int n = 0;
-    for (int k = 0; k < w->v->level - 1; k++) {
-        uint32_t made[2] = {s->instance[k], s->instance[k]};
-        if (s->instance[k] & NOE_CUT_INSTANCE) {
-            const noe_cut *c = &u->cuts[s->instance[k] & ~NOE_CUT_INSTANCE];
-            made[0] = c->low;
-            made[1] = c->high;
+    for (int k = 0; k < NOE_MAX_SUPPORT && s->instance[k] != NOE_NO_OPERAND; k++) {
+        uint32_t made = s->instance[k];
+        if (made & NOE_CUT_INSTANCE) {
+            const noe_cut *c = &u->cuts[made & ~NOE_CUT_INSTANCE];
+            NOE_PUSH(w->made, w->n_made, w->cap_made, c->low);
+            made = c->high;
         }
-        for (int part = 0; part < 2; part++) {
-            uint32_t y = made[part];
-            if (u->values[y].level == 0 || is_among(seen, n, y))
-                continue;
-            seen[n++] = y;
-            apply_inside(w, x, i, y);
+        NOE_PUSH(w->made, w->n_made, w->cap_made, made);
+    }
+}
+
+/* Some support of x has level - 1 operators: y is made by one of them. */
+static void visit_inside(worker *w, uint32_t x)
+{
+    const noe_universe *u = w->v->u;
+    w->n_made = 0;
+    for (uint32_t i = 0; i < u->values[x].n_supports; i++) {
+        if (size_of(u, x, i) == w->v->level - 1)
+            list_made(w, &u->supports[u->values[x].first_support + i]);
+    }
+    if (w->n_made)
+        qsort(w->made, w->n_made, sizeof *w->made, compare_numbers);
+    for (uint32_t i = 0; i < w->n_made; i++) {
+        if ((i == 0 || w->made[i] != w->made[i - 1]) && u->values[w->made[i]].level > 0)
+            apply_inside(w, x, w->made[i]);
+    }
+}
+
+/* Whether support number i of x and number j of y are the first ones with the least
+ * union, which is known to be of level - 1 operators or less. */
+static bool is_first_least(const worker *w, uint32_t x, uint32_t i, uint32_t y,
+                           uint32_t j)
+{
+    const noe_universe *u = w->v->u;
+    const noe_support *xs = u->supports + u->values[x].first_support;
+    const noe_support *ys = u->supports + u->values[y].first_support;
+    for (uint32_t p = 0; p < u->values[x].n_supports; p++) {
+        for (uint32_t q = 0; q < u->values[y].n_supports; q++) {
+            noe_support both;
+            int size = noe_support_unite(&xs[p], &ys[q], &both);
+            bool is_before = p < i || (p == i && q < j);
+            if (size < w->v->level - 1 || (size == w->v->level - 1 && is_before))
+                return false;
         }
     }
+    return true;
 }
 
 /* Whether instance number k of s is the smallest that s and t share. */
@@ -241,11 +263,9 @@ static void visit_value(worker *w, uint32_t x)
     if (v->level == w->v->level - 1)
         visit_unary(w, x);
     visit_disjoint(w, x);
+    visit_inside(w, x);
     for (uint32_t i = 0; i < v->n_supports; i++) {
-        int size = noe_support_size(&u->supports[v->first_support + i]);
-        if (size == w->v->level - 1)
-            visit_inside(w, x, i);
-        else if (size < w->v->level - 1)
+        if (size_of(u, x, i) < w->v->level - 1)
             visit_users(w, x, i);
     }
 }
@@ -295,6 +315,7 @@ uint64_t noe_visit_level(const noe_visit *v)
     for (int i = 0; i < v->n_threads; i++) {
         n += c.workers[i].n_records;
         noe_sketcher_free(c.workers[i].sketcher);
+        free(c.workers[i].made);
     }
     free(c.workers);
     return n;
