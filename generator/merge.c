@@ -198,22 +198,27 @@ static int compare_groups(const void *x, const void *y)
     return a->r->node < b->r->node ? -1 : a->r->node > b->r->node;
 }
 
-/* Insertion: nearly all groups are small, and the order within them is near that of the
- * numbers. Large ones are those of constants. */
-static void sort_group(const noe_universe *u, noe_record *r, size_t n)
+#define SMALL_GROUP 24
+
+static int compare_in_group(const void *x, const void *y, void *u)
 {
+    const noe_record *a = x, *b = y;
+    return compare_nodes(u, a->node, b->node);
+}
+
+/* Nearly all groups are small; large ones are those of constants. */
+static void sort_group(noe_universe *u, noe_record *r, size_t n)
+{
+    if (n > SMALL_GROUP) {
+        qsort_r(r, n, sizeof *r, compare_in_group, u);
+        return;
+    }
     for (size_t i = 1; i < n; i++) {
         noe_record x = r[i];
-        size_t low = 0, high = i;
-        while (low < high) {
-            size_t middle = (low + high) / 2;
-            if (compare_nodes(u, x.node, r[middle].node) < 0)
-                high = middle;
-            else
-                low = middle + 1;
-        }
-        memmove(r + low + 1, r + low, (i - low) * sizeof *r);
-        r[low] = x;
+        size_t k = i;
+        for (; k > 0 && compare_nodes(u, x.node, r[k - 1].node) < 0; k--)
+            r[k] = r[k - 1];
+        r[k] = x;
     }
 }
 

@@ -5,6 +5,8 @@
 # configures the tests even where only the programs are built.
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libz3-dev libsqlite3-dev
   libxxhash-dev libprotobuf-c-dev protobuf-c-compiler libdnnl-dev check"
+# Only for noether-generate on several machines; neither script asks for it.
+optional_packages="libopenmpi-dev openmpi-bin"
 # To look into the rule database by hand.
 use_packages="sqlite3"
 # To test: layout check, Python comparison programs, published operator tests.
