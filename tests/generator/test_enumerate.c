@@ -138,6 +138,39 @@ START_TEST(test_enumerate_keeps_what_may_be_a_rule)
 }
 END_TEST
 
+static char *pairs_of(noe_universe *u)
+{
+    noe_pair *pairs;
+    noe_prune_stats stats;
+    noe_error err = {0};
+    noe_buf b = {0};
+    int n;
+    noe_assert_ok(noe_universe_prune(u, &pairs, &n, &stats, &err), err);
+    for (int i = 0; i < n; i++) {
+        noe_pair_print(&b, &pairs[i]);
+        noe_buf_puts(&b, "\n");
+    }
+    free(pairs);
+    noe_universe_free(u);
+    return b.text;
+}
+
+START_TEST(test_enumerate_what_is_left_out_makes_no_pair)
+{
+    static const char *const op_sets[] = {"add mul relu neg",
+                                          "matmul concat slice transpose"};
+    for (size_t i = 0; i < sizeof op_sets / sizeof *op_sets; i++) {
+        noe_space space = tiny_space(op_sets[i]);
+        char *all = pairs_of(build_whole_universe(&space, 3, 1));
+        char *some = pairs_of(build_universe(&space, 3, 1));
+        ck_assert_uint_gt(strlen(all), 200);
+        ck_assert_str_eq(all, some);
+        free(all);
+        free(some);
+    }
+}
+END_TEST
+
 START_TEST(test_enumerate_refuses_bad_limits)
 {
     noe_space space = tiny_space("add");
@@ -209,6 +242,7 @@ Suite *suite_enumerate(void)
     tcase_add_test(tc, test_enumerate_is_deterministic);
     tcase_add_test(tc, test_enumerate_does_not_depend_on_threads_or_memory);
     tcase_add_test(tc, test_enumerate_keeps_what_may_be_a_rule);
+    tcase_add_test(tc, test_enumerate_what_is_left_out_makes_no_pair);
     tcase_add_test(tc, test_enumerate_refuses_bad_limits);
     tcase_add_test(tc, test_enumerate_can_be_interrupted);
     tcase_add_test(tc, test_enumerate_taso_matches_study);
