@@ -115,7 +115,16 @@ static uint32_t reduce_halves(uint64_t low, uint64_t high)
     return (uint32_t)((low % P + high % P * (((uint64_t)1 << 32) % P)) % P);
 }
 
-static uint32_t dot(const uint32_t *a, const uint32_t *b, size_t n)
+/* The inner loop of nearly all sketches: the program chooses its version when it
+ * starts.
+ */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define FOR_VECTORS __attribute__((target_clones("avx2", "default")))
+#else
+#define FOR_VECTORS
+#endif
+
+FOR_VECTORS static uint32_t dot(const uint32_t *a, const uint32_t *b, size_t n)
 {
     uint64_t low = 0, high = 0;
     for (size_t i = 0; i < n; i++) {
