@@ -333,30 +333,43 @@ static uint32_t *probe(noe_universe *u, const noe_application *p, const int *sha
     return c;
 }
 
-static bool is_zero(const uint32_t *v, size_t n)
+/* Whether the result is 0 where the other operand is 0, at a random point. */
+static bool vanishes(const noe_universe *u, const noe_application *p, const int *shapes,
+                     int side)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (v[i])
-            return false;
+    const noe_move *m = &u->space->moves[p->move];
+    noe_rng rng = noe_rng_split(u->env->seed, "vanishes", (uint64_t)side);
+    noe_arena arena = {0};
+    noe_tensor_fe in[2], t = {u->shapes[p->shape], NULL};
+    size_t n_out = u->n_elements[p->shape];
+    bool is_zero = true;
+    t.data = noe_arena_alloc(&arena, n_out * sizeof *t.data);
+    for (int i = 0; i < 2; i++) {
+        size_t n = u->n_elements[shapes[i]];
+        in[i] = (noe_tensor_fe){u->shapes[shapes[i]],
+                                noe_arena_zalloc(&arena, n * sizeof *in[i].data)};
+        for (size_t k = 0; i == side && k < n; k++)
+            in[i].data[k] = noe_fe_random(&rng);
     }
-    return true;
+    noe_eval_fe(&u->field, m->op, p->params, in, m->n_in, &t);
+    for (size_t k = 0; k < n_out; k++)
+        is_zero = is_zero && t.data[k].u == 0;
+    noe_arena_clear(&arena);
+    return is_zero;
 }
 
 /* A multilinear move vanishes where one operand is 0 exactly if it is not linear in
- * both together; so both coefficient vectors being 0 tells them apart. */
+ * both together. */
 static functional make_functional(noe_universe *u, const noe_application *p,
                                   const int *shapes)
 {
     functional f = {0};
     int n_in = u->space->moves[p->move].n_in;
-    bool all_zero = true;
-    for (int side = 0; side < n_in; side++) {
+    f.is_bilinear = n_in == 2 && vanishes(u, p, shapes, 0) && vanishes(u, p, shapes, 1);
+    for (int side = 0; side < n_in && !f.is_bilinear; side++) {
         size_t n = (size_t)u->n_samples * u->n_elements[shapes[side]];
-        uint32_t *c = probe(u, p, shapes, side);
-        all_zero = all_zero && is_zero(c, NOE_GEN_LANES * n);
-        f.form[side] = intern_form(u->projector, c, n);
+        f.form[side] = intern_form(u->projector, probe(u, p, shapes, side), n);
     }
-    f.is_bilinear = n_in == 2 && all_zero;
     return f;
 }
 
