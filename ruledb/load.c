@@ -119,10 +119,14 @@ static noe_status read_rule(noe_sql *q, noe_rule_row *row, noe_error *err)
     row->max_error = noe_sql_get_real(q, 12);
     row->candidate = noe_sql_get_int(q, 13);
     row->level = get_int(q, 14);
+    const char *tier_name = noe_sql_get_text(q, 15);
     NOE_TRY(noe_sql_check(q, err));
     if (!class_from_name(class_name, &row->numeric))
         return noe_fail(err, NOE_ERR_DB, "%s: rule %.40s: unknown class '%.40s'",
                         q->db->path, row->id, class_name);
+    if (!noe_tier_from_name(tier_name, &row->tier))
+        return noe_fail(err, NOE_ERR_DB, "%s: rule %.40s: unknown tier '%.40s'",
+                        q->db->path, row->id, tier_name);
     return NOE_OK;
 }
 

@@ -84,7 +84,8 @@ static const char rule_sql[] =
 static const char verdict_sql[] =
     "SELECT v.kind || ' by stage ' || v.stage || iif(v.reason = '', '', ': ' || "
     "v.reason)"
-    " AS verdict, v.counterexample, iif(v.n_instances = 0, '', "
+    " AS verdict, v.tier, v.ranks AS \"all sizes\", v.laws, v.counterexample, "
+    "iif(v.n_instances = 0, '', "
     "" COUNT(
         "v.n_instances",
         "instance") " || iif(v.kind = 'REFUTED', '',"

@@ -112,9 +112,23 @@ typedef enum noe_verdict_kind {
 } noe_verdict_kind;
 const char *noe_verdict_kind_name(noe_verdict_kind kind); /* "PROVED" */
 
+/* Which stages proved a rule. */
+#define NOE_TIER_MAP(XX)                                                 \
+    XX(NONE, "") /* not proved */                                        \
+    XX(A, "A")   /* derived from the axioms, and proved for all sizes */ \
+    XX(B, "B")   /* proved for all sizes */                              \
+    XX(C, "C")   /* derived from the axioms, checked at instances only */
+typedef enum noe_tier {
+#define XX(ID, NAME) NOE_TIER_##ID,
+    NOE_TIER_MAP(XX)
+#undef XX
+} noe_tier;
+const char *noe_tier_name(noe_tier tier);
+bool noe_tier_from_name(const char *name, noe_tier *tier);
+
 typedef struct noe_verdict {
     noe_verdict_kind kind; /* zero-initialised is UNKNOWN */
-    const char *stage;     /* which stage decided: "type", "field", "z3" */
+    const char *stage;     /* which stage decided: "type", "field", "z3", "lia" */
     const char *reason;    /* one line */
     const char
         *counterexample; /* REFUTED: shapes, seed, position, both values; else "" */
@@ -126,6 +140,11 @@ typedef struct noe_verdict {
     const char *certificate; /* ground instances, one a line; may be "" */
     int64_t rlimit;          /* Z3 resource units used */
     double cpu_seconds;
+    noe_tier tier; /* PROVED: NONE is taken as C */
+    const char
+        *ranks; /* of the all-sizes proof: "36 schemes, ranks to 5"; may be NULL */
+    const char *laws;  /* law packs it used, space separated; may be NULL */
+    int64_t questions; /* of linear arithmetic that it put to Z3 */
 } noe_verdict;
 /* run_id must be a verify run; the verdict holds under its hashes, and replaces an
  * earlier one under the same hashes. One that is not PROVED removes rules that rested
@@ -156,6 +175,7 @@ typedef struct noe_rule_row {
     double max_error;  /* largest relative difference seen in f32 runs */
     int64_t candidate; /* candidate that became this rule */
     int level;
+    noe_tier tier; /* out; a rule that is added gets that of its verdict */
 } noe_rule_row;
 /* Adds a rule with its PROVED verdict's hashes, or replaces the rule of that id. The
  * candidate must have a PROVED verdict under the run's hashes, and the axioms that the

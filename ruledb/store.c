@@ -27,6 +27,28 @@ const char *noe_verdict_kind_name(noe_verdict_kind kind)
     return verdict_names[kind];
 }
 
+static const char *const tier_names[] = {
+#define XX(ID, NAME) [NOE_TIER_##ID] = NAME,
+    NOE_TIER_MAP(XX)
+#undef XX
+};
+
+const char *noe_tier_name(noe_tier tier)
+{
+    return tier_names[tier];
+}
+
+bool noe_tier_from_name(const char *name, noe_tier *tier)
+{
+    for (size_t i = 0; i < sizeof tier_names / sizeof *tier_names; i++) {
+        if (strcmp(name, tier_names[i]) == 0) {
+            *tier = (noe_tier)i;
+            return true;
+        }
+    }
+    return false;
+}
+
 const char *noe_numeric_class_name(noe_numeric_class c)
 {
     static const char *const names[] = {
@@ -197,6 +219,14 @@ static noe_status withdraw_rules(noe_ruledb *db, const verify_run *run,
     return noe_sql_run(&q, err);
 }
 
+/* What is proved without a word on how is proved by stage z3. */
+static noe_tier tier_of(const noe_verdict *v)
+{
+    if (v->kind != NOE_VERDICT_PROVED)
+        return NOE_TIER_NONE;
+    return v->tier == NOE_TIER_NONE ? NOE_TIER_C : v->tier;
+}
+
 static noe_status upsert_verdict(noe_ruledb *db, const verify_run *run, int64_t run_id,
                                  int64_t candidate_id, const noe_verdict *v,
                                  noe_error *err)
@@ -218,6 +248,10 @@ static noe_status upsert_verdict(noe_ruledb *db, const verify_run *run, int64_t 
     noe_sql_text(&q, v->certificate);
     noe_sql_int(&q, v->rlimit);
     noe_sql_real(&q, v->cpu_seconds);
+    noe_sql_text(&q, noe_tier_name(tier_of(v)));
+    noe_sql_text(&q, v->ranks ? v->ranks : "");
+    noe_sql_text(&q, v->laws ? v->laws : "");
+    noe_sql_int(&q, v->questions);
     return noe_sql_run(&q, err);
 }
 
@@ -243,7 +277,7 @@ noe_status noe_ruledb_set_verdict(noe_ruledb *db, int64_t run_id, int64_t candid
 
 /* The axiom names of the PROVED verdict, as a copy for the caller to free. */
 static noe_status read_proof(noe_sql *q, const noe_rule_row *row, char **axioms,
-                             noe_error *err)
+                             noe_tier *tier, noe_error *err)
 {
     bool has_row;
     NOE_TRY(noe_sql_step(q, &has_row, err));
@@ -254,25 +288,29 @@ static noe_status read_proof(noe_sql *q, const noe_rule_row *row, char **axioms,
         return noe_fail(err, NOE_ERR_ARG,
                         "%s: rule %s: the verdict on candidate %lld is %s, not PROVED",
                         q->db->path, row->id, (long long)row->candidate, kind);
+    if (!noe_tier_from_name(noe_sql_get_text(q, 2), tier))
+        return noe_fail(err, NOE_ERR_DB, "%s: rule %s: unknown tier", q->db->path,
+                        row->id);
     *axioms = noe_strdup(names);
     return NOE_OK;
 }
 
 static noe_status get_proof(noe_ruledb *db, const verify_run *run,
-                            const noe_rule_row *row, char **axioms, noe_error *err)
+                            const noe_rule_row *row, char **axioms, noe_tier *tier,
+                            noe_error *err)
 {
     noe_sql q;
     NOE_TRY(noe_sql_start(db, NOE_SQL_GET_VERDICT, "reading a verdict", &q, err));
     noe_sql_int(&q, row->candidate);
     noe_sql_text(&q, run->op_table_hash);
     noe_sql_text(&q, run->axioms_hash);
-    noe_status status = read_proof(&q, row, axioms, err);
+    noe_status status = read_proof(&q, row, axioms, tier, err);
     noe_sql_finish(&q);
     return status;
 }
 
 static noe_status upsert_rule(noe_ruledb *db, const verify_run *run, int64_t run_id,
-                              const noe_rule_row *row, noe_error *err)
+                              const noe_rule_row *row, noe_tier tier, noe_error *err)
 {
     noe_sql q;
     NOE_TRY(noe_sql_start(db, NOE_SQL_ADD_RULE, "storing a rule", &q, err));
@@ -294,6 +332,7 @@ static noe_status upsert_rule(noe_ruledb *db, const verify_run *run, int64_t run
     noe_sql_int(&q, run_id);
     noe_sql_text(&q, run->op_table_hash);
     noe_sql_text(&q, run->axioms_hash);
+    noe_sql_text(&q, noe_tier_name(tier));
     return noe_sql_run(&q, err);
 }
 
@@ -348,9 +387,10 @@ static noe_status add_rule(noe_ruledb *db, int64_t run_id, const noe_rule_row *r
 {
     verify_run run;
     char *axioms = NULL;
+    noe_tier tier = NOE_TIER_NONE;
     NOE_TRY(get_verify_run(db, run_id, &run, err));
-    NOE_TRY(get_proof(db, &run, row, &axioms, err));
-    noe_status status = upsert_rule(db, &run, run_id, row, err);
+    NOE_TRY(get_proof(db, &run, row, &axioms, &tier, err));
+    noe_status status = upsert_rule(db, &run, run_id, row, tier, err);
     if (status == NOE_OK)
         status = replace_rule_axioms(db, &run, row->id, axioms, err);
     free(axioms);
