@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Sums over common denominators: T S / S = T, and x = q / S + r is 0 where q + r S is.
+ */
+#include "verifier/lia_law_tools.h"
+
+/* What is left of q's factors when factors shaped like those of s are taken out. */
+static const noe_summand *cofactor(noe_algebra *a, const noe_summand *q,
+                                   const noe_summand *s)
+{
+    const noe_factor *left[NOE_LAW_MAX_FACTORS];
+    bool taken[NOE_LAW_MAX_FACTORS] = {0};
+    int n = 0;
+    if (q->n_factors > NOE_LAW_MAX_FACTORS || s->coef.num == 0)
+        return NULL;
+    for (int i = 0; i < s->n_factors; i++) {
+        int j = 0;
+        while (j < q->n_factors &&
+               (taken[j] || q->factor[j]->shape != s->factor[i]->shape))
+            j++;
+        if (j == q->n_factors)
+            return NULL;
+        taken[j] = true;
+    }
+    for (int i = 0; i < q->n_factors; i++) {
+        if (!taken[i])
+            left[n++] = q->factor[i];
+    }
+    noe_rational c = noe_rational_mul(a, q->coef, noe_rational_inverse(a, s->coef));
+    return noe_summand_make(a, c, 0, NULL, 0, NULL, n, left);
+}
+
+/* q - t s if that has fewer summands than q. */
+static const noe_sum *try_quotient(noe_algebra *a, const noe_sum *q, const noe_sum *s,
+                                   const noe_summand *t)
+{
+    const noe_sum *ts = noe_sum_mul(a, noe_sum_make(a, 1, &t), s);
+    const noe_sum *rest = noe_sum_add(a, q, noe_sum_negated(a, ts));
+    return rest->n < q->n ? rest : NULL;
+}
+
+/* x = result * f + others */
+static const noe_sum *split_over(noe_algebra *a, const noe_sum *x, const noe_factor *f,
+                                 const noe_sum **others)
+{
+    const noe_sum *q = noe_sum_zero(a);
+    *others = noe_sum_zero(a);
+    for (int i = 0; i < x->n; i++) {
+        const noe_summand *s = x->of[i];
+        const noe_factor *rest[NOE_LAW_MAX_FACTORS];
+        int at = 0, n = 0;
+        while (at < s->n_factors && !noe_factor_same(a, s->factor[at], f))
+            at++;
+        if (at == s->n_factors || s->n_factors > NOE_LAW_MAX_FACTORS) {
+            *others = noe_sum_add(a, *others, noe_sum_make(a, 1, &s));
+            continue;
+        }
+        for (int k = 0; k < s->n_factors; k++) {
+            if (k != at)
+                rest[n++] = s->factor[k];
+        }
+        s = noe_summand_make(a, s->coef, s->n_bound, s->bound, s->n_guards, s->guard, n,
+                             rest);
+        q = noe_sum_add(a, q, noe_sum_make(a, 1, &s));
+    }
+    return q;
+}
+
+/* One step for the denominator in factor f; NULL if nothing cancels. */
+static const noe_sum *cancel_over(noe_algebra *a, const noe_sum *x, const noe_factor *f)
+{
+    const noe_sum *others;
+    const noe_sum *q = split_over(a, x, f, &others);
+    for (int i = 0; i < q->n; i++) {
+        for (int k = 0; k < f->arg->n; k++) {
+            const noe_summand *t = cofactor(a, q->of[i], f->arg->of[k]);
+            const noe_sum *rest = t ? try_quotient(a, q, f->arg, t) : NULL;
+            if (!rest)
+                continue;
+            noe_law_use(a, NOE_LAW_DIVISION);
+            const noe_sum *over = noe_sum_mul(a, rest, noe_sum_of_factor(a, f));
+            return noe_sum_add(a, noe_sum_add(a, others, over),
+                               noe_sum_mul(a, noe_sum_make(a, 1, &t),
+                                           noe_sum_number(a, noe_rational_one)));
+        }
+    }
+    return NULL;
+}
+
+const noe_sum *noe_law_cancel(noe_algebra *a, const noe_sum *x)
+{
+    for (int i = 0; i < x->n && !a->gave_up; i++) {
+        for (int k = 0; k < x->of[i]->n_factors; k++) {
+            const noe_factor *f = x->of[i]->factor[k];
+            bool bound = false;
+            for (int b = 0; b < x->of[i]->n_bound; b++)
+                bound |= noe_factor_mentions(a, f, x->of[i]->bound[b]);
+            if (bound || !noe_factor_is(f, NOE_OP_RECIPROCAL) || noe_sum_lone(f->arg))
+                continue;
+            const noe_sum *better = cancel_over(a, x, f);
+            if (better)
+                return noe_law_cancel(a, better);
+        }
+    }
+    return x;
+}
+
+const noe_sum *noe_law_clear_denominator(noe_algebra *a, const noe_sum *x)
+{
+    for (int i = 0; i < x->n && !a->gave_up; i++) {
+        for (int k = 0; k < x->of[i]->n_factors; k++) {
+            const noe_factor *f = x->of[i]->factor[k];
+            bool bound = false;
+            for (int b = 0; b < x->of[i]->n_bound; b++)
+                bound |= noe_factor_mentions(a, f, x->of[i]->bound[b]);
+            if (bound || !noe_factor_is(f, NOE_OP_RECIPROCAL) ||
+                (noe_sum_lone(f->arg) &&
+                 noe_sum_lone(f->arg)->kind == NOE_FACTOR_COUNT))
+                continue;
+            const noe_sum *others;
+            const noe_sum *over = split_over(a, x, f, &others);
+            noe_law_use(a, NOE_LAW_DIVISION);
+            return noe_sum_add(a, over, noe_sum_mul(a, others, f->arg));
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The laws of functions that the all-sizes proof knows, applied wherever they fit so
+ * that equal elements get equal forms. Each is listed, with its pack, in laws.def;
+ * there a law is a rule that FIELD checks like an axiom.
+ *
+ * A law rewrites what exists over the reals into what then exists and is equal: never
+ * the other way round.
+ */
+#ifndef NOE_VERIFIER_LIA_LAWS_H
+#define NOE_VERIFIER_LIA_LAWS_H
+
+#include "verifier/lia_sum.h"
+
+#define NOE_LAW_PACK_MAP(XX) \
+    XX(COUNT, "count")       \
+    XX(DIVISION, "division") \
+    XX(ROOT, "root")         \
+    XX(EXP, "exp")           \
+    XX(LOGISTIC, "logistic") \
+    XX(ORDER, "order")       \
+    XX(MAXIMUM, "maximum")
+
+typedef enum noe_law_pack {
+#define XX(ID, NAME) NOE_LAW_##ID,
+    NOE_LAW_PACK_MAP(XX)
+#undef XX
+        NOE_LAW_PACK_COUNT
+} noe_law_pack;
+
+const char *noe_law_pack_name(noe_law_pack pack);
+
+typedef struct noe_law {
+    noe_law_pack pack;
+    const char *name,
+        *text; /* text: a rule, or "" where it is no equation of tensors */
+} noe_law;
+const noe_law *noe_laws(int *n);
+
+/* A summand in the form that the laws give it: bound symbols that are determined or
+ * only counted are gone. */
+const noe_sum *noe_law_simplify(noe_algebra *a, const noe_summand *s);
+const noe_sum *noe_law_product(noe_algebra *a, const noe_summand *x,
+                               const noe_summand *y);
+const noe_sum *noe_law_apply(noe_algebra *a, noe_op op, const noe_sum *x);
+/* The families are not all empty. */
+const noe_sum *noe_law_maximum(noe_algebra *a, int n, const noe_family *family);
+/* The integer n >= 0 as a number. */
+const noe_sum *noe_law_count(noe_algebra *a, noe_poly n);
+/* Something that is 0 where s is, without the denominator S of some factor 1 / S; NULL
+ * if there is none. */
+const noe_sum *noe_law_clear_denominator(noe_algebra *a, const noe_sum *s);
+/* All summands simplified again. */
+const noe_sum *noe_law_simplify_sum(noe_algebra *a, const noe_sum *s);
+/* s with parts T S / S of it replaced by T. */
+const noe_sum *noe_law_cancel(noe_algebra *a, const noe_sum *s);
+
+#endif
