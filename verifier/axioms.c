@@ -28,6 +28,22 @@ static bool types_can_differ(const noe_rule *rule)
     return differ;
 }
 
+static const char *assumed_because(const char *name)
+{
+    static const struct {
+        const char *name, *reason;
+    } assumed[] = {
+#define ASSUMED(NAME, REASON) {#NAME, REASON},
+#include "verifier/assumed.def"
+#undef ASSUMED
+    };
+    for (size_t i = 0; i < sizeof assumed / sizeof *assumed; i++) {
+        if (strcmp(assumed[i].name, name) == 0)
+            return assumed[i].reason;
+    }
+    return NULL;
+}
+
 static noe_status add_axiom(void *ctx, const noe_rule_line *line, noe_error *err)
 {
     noe_axioms *axioms = ctx;
@@ -42,6 +58,7 @@ static noe_status add_axiom(void *ctx, const noe_rule_line *line, noe_error *err
                         line->line, line->name, line->rule.n_roots);
     noe_axiom a = {
         .name = noe_strdup(line->name), .line = line->line, .rule = line->rule};
+    a.law = assumed_because(line->name);
     a.needs_equal_shapes = types_can_differ(&a.rule);
     NOE_PUSH(axioms->axiom, axioms->n, axioms->cap, a);
     return NOE_OK;

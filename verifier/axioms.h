@@ -9,6 +9,7 @@
 
 typedef struct noe_axiom {
     char *name;
+    const char *law; /* assumed.def: why it is assumed; NULL if it is not listed */
     int line;
     noe_rule rule;
     /* Both sides can be well-typed with different output types: the axiom is used only

@@ -494,6 +494,7 @@ static const noe_index_definition definitions[NOE_OP_COUNT] = {
     INDEX(REDUCE_MAX, type_reduce_mean, element_reduce_max)
     /* Its taps are the outputs that divide by the stride: no definition yet. */
     UNINTERPRETED(CONV_TRANSPOSE)
+    UNINTERPRETED(WHERE)
     /* clang-format on */
 };
 

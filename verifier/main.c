@@ -10,7 +10,7 @@
 
 static const char *db_path, *smt2_path, *rule_text;
 static int64_t rlimit = 40000, seed = 1, n_instances = 48;
-static int self_check, stats;
+static int self_check, check_axioms, stats;
 
 static const noe_option options[] = {
     {"db", 0, NOE_OPTION_TEXT, &db_path, 0, 0, "<file>",
@@ -19,6 +19,8 @@ static const noe_option options[] = {
      "judge one rule and print the evidence", 1},
     {"self-check", 0, NOE_OPTION_FLAG, &self_check, 0, 0, NULL,
      "evaluate every axiom and definition exactly at many shapes", 1},
+    {"check-axioms", 0, NOE_OPTION_FLAG, &check_axioms, 0, 0, NULL,
+     "prove every axiom for all sizes, or say why it is assumed", 1},
     {"smt2", 0, NOE_OPTION_TEXT, &smt2_path, 0, 0, "<file>",
      "write the axioms (with --rule: and the goal) as SMT-LIB2", 1},
     {"rlimit", 0, NOE_OPTION_INT, &rlimit, 1, 4e9, "<n>",
@@ -70,13 +72,24 @@ static void print_check(const noe_rule *rule, const noe_check *c)
     print_line("differs at", noe_buf_text(&c->field.counterexample));
     if (c->kind == NOE_VERDICT_PROVED) {
         printf("%-12s %.3g\n", "error bound", c->field.error_bound);
+        print_line("tier", noe_tier_name(c->tier));
+        print_line("all sizes", noe_buf_text(&c->lia.ranks));
+        print_line("laws", noe_buf_text(&c->lia.laws));
         print_line("axioms", noe_buf_text(&c->proof.axioms));
         printf("%-12s %s (largest relative difference in f32 %.2g)\n", "class",
                noe_numeric_class_name(c->numeric.class), c->numeric.max_error);
-        printf("certificate:\n%s", noe_buf_text(&c->proof.certificate));
+        if (c->proof.proved)
+            printf("certificate:\n%s", noe_buf_text(&c->proof.certificate));
+        if (!c->lia.proved)
+            print_line("not lia", noe_buf_text(&c->lia.reason));
+        if (!c->proof.proved)
+            print_line("not z3", noe_buf_text(&c->proof.reason));
     }
     if (c->proof.rlimit)
-        printf("%-12s %lld units\n", "Z3", (long long)c->proof.rlimit);
+        printf("%-12s %lld units for the axioms, %lld for %lld questions of linear "
+               "arithmetic\n",
+               "Z3", (long long)c->proof.rlimit, (long long)c->lia.rlimit,
+               (long long)c->lia.questions);
     noe_buf_clear(&text);
 }
 
@@ -122,6 +135,36 @@ static bool run_self_check(noe_verifier *v)
     return failed == 0;
 }
 
+static const char *const standing_names[] = {[NOE_AXIOM_PROVED] = "proved",
+                                             [NOE_AXIOM_LAW] = "assumed",
+                                             [NOE_AXIOM_WRONG] = "WRONG",
+                                             [NOE_AXIOM_OPEN] = "open"};
+
+/* A row of the table in docs/axioms.md. */
+static void report_axiom(void *ctx, const noe_axiom *axiom, noe_axiom_standing standing,
+                         const char *reason)
+{
+    (void)ctx;
+    printf("| `%s` | %s | ", axiom->name, standing_names[standing]);
+    for (const char *c = reason; *c; c++)
+        printf(*c == '|' ? "\\|" : "%c", *c);
+    printf(" |\n");
+}
+
+static bool run_check_axioms(noe_verifier *v)
+{
+    int counts[NOE_AXIOM_OPEN + 1], n_laws;
+    (void)noe_laws(&n_laws);
+    printf("| axiom | standing | how, or why |\n|---|---|---|\n");
+    int wrong = noe_verifier_check_axioms(v, report_axiom, NULL, counts);
+    int failed = noe_verifier_check_laws(v, NULL, NULL);
+    printf("\n%d axioms: %d proved for all sizes, %d assumed, %d open, %d wrong; "
+           "%d laws of the all-sizes proof, %d refuted at an instance\n",
+           noe_verifier_axioms(v)->n, counts[NOE_AXIOM_PROVED], counts[NOE_AXIOM_LAW],
+           counts[NOE_AXIOM_OPEN], wrong, n_laws, failed);
+    return wrong == 0 && failed == 0;
+}
+
 static noe_status write_smt2(noe_verifier *v, noe_error *err)
 {
     noe_buf text = {0};
@@ -131,6 +174,12 @@ static noe_status write_smt2(noe_verifier *v, noe_error *err)
         status = noe_rule_parse(rule_text, SIZE_MAX, rule, err);
     if (status == NOE_OK) {
         noe_prover_print_smt2(noe_verifier_prover(v), rule_text ? rule : NULL, &text);
+        if (rule_text) {
+            noe_lia_proof proof;
+            noe_buf_puts(&text, "; questions of the all-sizes proof\n(reset)\n");
+            noe_lia_prove(noe_verifier_lia(v), rule, true, &proof, &text);
+            noe_lia_proof_clear(&proof);
+        }
         status = noe_file_write(smt2_path, noe_buf_text(&text), text.len, err);
     }
     free(rule);
@@ -148,6 +197,10 @@ static void print_totals(const noe_verify_totals *t)
     for (int k = 0; k <= NOE_CLASS_RANGE; k++)
         printf(" %s %lld", noe_numeric_class_name((noe_numeric_class)k),
                (long long)t->class[k]);
+    printf("\ntiers: A %lld, B %lld, C %lld (A axioms and all sizes, B all sizes, C "
+           "axioms)",
+           (long long)t->tier[NOE_TIER_A], (long long)t->tier[NOE_TIER_B],
+           (long long)t->tier[NOE_TIER_C]);
     printf("\nCPU %.1f s, memory %.0f MiB\n", noe_cpu_seconds(),
            (double)noe_peak_rss_kib() / 1024);
     if (!stats)
@@ -174,6 +227,8 @@ static noe_status run(noe_verifier *v, const noe_env *env, bool *yes, noe_error 
 {
     if (self_check)
         *yes = run_self_check(v);
+    if (check_axioms)
+        *yes &= run_check_axioms(v);
     if (smt2_path)
         NOE_TRY(write_smt2(v, err));
     if (rule_text)
@@ -189,9 +244,9 @@ int main(int argc, char **argv)
     int n_operands = 0;
     noe_options_parse(&program, argc, argv, operands, &n_operands);
     noe_error err = {0};
-    if (!db_path && !rule_text && !self_check && !smt2_path) {
+    if (!db_path && !rule_text && !self_check && !check_axioms && !smt2_path) {
         noe_fail(&err, NOE_ERR_ARG,
-                 "nothing to do: give --db, --rule, --self-check or "
+                 "nothing to do: give --db, --rule, --self-check, --check-axioms or "
                  "--smt2");
         return noe_report(&program, &err);
     }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * TYPE, FIELD, Z3, numeric class. Each stage can only refuse: a rule is proved if typed
- * instances exist, both sides agree at all of them, the axioms derive it, and every
- * step of the derivation is well-typed and true at all of them.
+ * TYPE, FIELD, Z3, LIA, numeric class. A rule is proved if typed instances exist, both
+ * sides agree at all of them, and it is proved for all sizes (LIA) or the axioms derive
+ * it and every step of the derivation is well-typed and true at all instances (Z3). The
+ * tier says which: A both, B LIA alone, C Z3 alone.
  *
  * A verdict depends on the rule's text, the configuration and the axioms, not on the
  * order of candidates: seeds come from the rule's id, and Z3 starts from the same state
@@ -25,6 +26,7 @@ struct noe_verifier {
     noe_verifier_config config;
     noe_axioms axioms;
     noe_prover *prover;
+    noe_lia *lia;
 };
 
 noe_status noe_verifier_new(const noe_verifier_config *config, const char *axioms_text,
@@ -38,7 +40,10 @@ noe_status noe_verifier_new(const noe_verifier_config *config, const char *axiom
         free(v);
         return status;
     }
+    /* A verdict rests on the laws of the all-sizes proof as well. */
+    v->axioms.hash ^= noe_lia_hash();
     v->prover = noe_prover_new(&v->axioms, config->rlimit, 0, -1);
+    v->lia = noe_lia_new(&config->lia);
     *verifier = v;
     return NOE_OK;
 }
@@ -48,6 +53,7 @@ void noe_verifier_free(noe_verifier *v)
     if (!v)
         return;
     noe_prover_free(v->prover);
+    noe_lia_free(v->lia);
     noe_axioms_clear(&v->axioms);
     free(v);
 }
@@ -68,6 +74,27 @@ static void decide(noe_check *c, noe_verdict_kind kind, const char *stage,
     c->kind = kind;
     c->stage = stage;
     noe_buf_puts(&c->reason, reason);
+}
+
+static noe_tier tier_of(const noe_check *c)
+{
+    if (c->lia.proved)
+        return c->proof.proved ? NOE_TIER_A : NOE_TIER_B;
+    return c->proof.proved ? NOE_TIER_C : NOE_TIER_NONE;
+}
+
+/* "tier A: for all sizes, 36 schemes, ranks to 5; 2 axiom instances" */
+static void explain_proof(noe_check *c)
+{
+    noe_buf_printf(&c->reason, "tier %s: ", noe_tier_name(c->tier));
+    if (c->lia.proved)
+        noe_buf_printf(&c->reason, "for all sizes, %s", noe_buf_text(&c->lia.ranks));
+    if (c->proof.proved)
+        noe_buf_printf(&c->reason, "%s%d axiom instances", c->lia.proved ? "; " : "",
+                       c->proof.n_steps);
+    if (c->proof.n_ranks > 0)
+        noe_buf_printf(&c->reason, ", for each of the ranks %s",
+                       noe_buf_text(&c->proof.ranks));
 }
 
 static void check_stages(noe_verifier *v, const noe_rule *rule, noe_check *c)
@@ -96,8 +123,11 @@ static void check_stages(noe_verifier *v, const noe_rule *rule, noe_check *c)
     }
     noe_prover_prove(v->prover, rule, c->field.instances, c->field.n_instances,
                      c->field.needs_domain, &c->proof);
-    if (!c->proof.proved) {
+    noe_lia_prove(v->lia, rule, true, &c->lia, NULL);
+    c->tier = tier_of(c);
+    if (c->tier == NOE_TIER_NONE) {
         decide(c, NOE_VERDICT_UNKNOWN, "z3", noe_buf_text(&c->proof.reason));
+        noe_buf_printf(&c->reason, "; all sizes: %s", noe_buf_text(&c->lia.reason));
         return;
     }
     c->numeric =
@@ -105,13 +135,11 @@ static void check_stages(noe_verifier *v, const noe_rule *rule, noe_check *c)
     if (!c->numeric.is_defined) {
         decide(c, NOE_VERDICT_UNKNOWN, "field",
                "the sides are nowhere both defined: true of nothing");
+        c->tier = NOE_TIER_NONE;
         return;
     }
-    decide(c, NOE_VERDICT_PROVED, "z3", "");
-    noe_buf_printf(&c->reason, "%d axiom instances", c->proof.n_steps);
-    if (c->proof.n_ranks > 0)
-        noe_buf_printf(&c->reason, ", for each of the ranks %s",
-                       noe_buf_text(&c->proof.ranks));
+    decide(c, NOE_VERDICT_PROVED, c->lia.proved ? "lia" : "z3", "");
+    explain_proof(c);
 }
 
 void noe_verifier_check(noe_verifier *v, const noe_rule *rule, noe_check *c)
@@ -128,6 +156,7 @@ void noe_check_clear(noe_check *c)
     noe_buf_clear(&c->reason);
     noe_field_report_clear(&c->field);
     noe_proof_clear(&c->proof);
+    noe_lia_proof_clear(&c->lia);
     *c = (noe_check){0};
 }
 
@@ -216,8 +245,12 @@ static noe_status store_verdict(batch *b, const candidate *cand, const noe_check
         .error_bound = c->field.error_bound,
         .axioms = noe_buf_text(&c->proof.axioms),
         .certificate = noe_buf_text(&c->proof.certificate),
-        .rlimit = c->proof.rlimit,
+        .rlimit = c->proof.rlimit + c->lia.rlimit,
         .cpu_seconds = c->cpu_seconds,
+        .tier = c->tier,
+        .ranks = noe_buf_text(&c->lia.ranks),
+        .laws = c->lia.proved ? noe_buf_text(&c->lia.laws) : "",
+        .questions = c->lia.questions,
     };
     noe_status status =
         noe_ruledb_set_verdict(b->db, b->run_id, cand->id, &verdict, err);
@@ -234,6 +267,7 @@ static void count(noe_verify_totals *t, const noe_check *c)
         t->unknown_type += strcmp(c->stage, "type") == 0;
         t->unknown_z3 += strcmp(c->stage, "z3") == 0;
     }
+    t->tier[c->tier]++;
     if (c->proof.rlimit > t->rlimit_max)
         t->rlimit_max = c->proof.rlimit;
 }
@@ -420,4 +454,75 @@ int noe_verifier_self_check(noe_verifier *v, noe_self_check_fn *fn, void *ctx)
     for (int i = 0; i < n; i++)
         failed += !holds(v, "definition", line[i].name, &line[i].rule, fn, ctx);
     return failed;
+}
+
+/* Axioms */
+
+static noe_axiom_standing standing_of(noe_verifier *v, const noe_axiom *axiom,
+                                      noe_lia_proof *proof)
+{
+    noe_lia_prove(v->lia, &axiom->rule, false, proof, NULL);
+    if (proof->proved)
+        return NOE_AXIOM_PROVED;
+    if (!holds(v, "axiom", axiom->name, &axiom->rule, NULL, NULL))
+        return NOE_AXIOM_WRONG;
+    return axiom->law ? NOE_AXIOM_LAW : NOE_AXIOM_OPEN;
+}
+
+int noe_verifier_check_axioms(noe_verifier *v, noe_axiom_fn *fn, void *ctx,
+                              int counts[NOE_AXIOM_OPEN + 1])
+{
+    int n[NOE_AXIOM_OPEN + 1] = {0};
+    for (int i = 0; i < v->axioms.n; i++) {
+        const noe_axiom *axiom = &v->axioms.axiom[i];
+        noe_lia_proof proof;
+        noe_axiom_standing standing = standing_of(v, axiom, &proof);
+        n[standing]++;
+        const char *reason =
+            noe_buf_text(standing == NOE_AXIOM_PROVED ? &proof.ranks : &proof.reason);
+        if (fn)
+            fn(ctx, axiom, standing, standing == NOE_AXIOM_LAW ? axiom->law : reason);
+        noe_lia_proof_clear(&proof);
+    }
+    if (counts)
+        memcpy(counts, n, sizeof n);
+    return n[NOE_AXIOM_WRONG];
+}
+
+/* FIELD's models lack some laws of the reals: what differs there alone is not refuted.
+ */
+static bool is_refuted(noe_verifier *v, const char *name, const noe_rule *rule,
+                       noe_self_check_fn *fn, void *ctx)
+{
+    noe_field_config config = {v->config.seed, v->config.n_instances, MAX_ATTEMPTS};
+    noe_field_report report;
+    noe_field_check(rule, &config, &report);
+    bool refuted = report.n_instances + report.is_doubtful == 0 ||
+                   (report.difference.found && !report.is_doubtful);
+    if (fn)
+        fn(ctx, "law", name, rule, &report);
+    noe_field_report_clear(&report);
+    return refuted;
+}
+
+int noe_verifier_check_laws(noe_verifier *v, noe_self_check_fn *fn, void *ctx)
+{
+    int failed = 0, n;
+    noe_error err = {0};
+    const noe_law *law = noe_laws(&n);
+    noe_rule *rule = noe_malloc(sizeof *rule);
+    for (int i = 0; i < n; i++) {
+        if (!law[i].text[0])
+            continue;
+        noe_status status = noe_rule_parse(law[i].text, SIZE_MAX, rule, &err);
+        NOE_ASSERT(status == NOE_OK);
+        failed += is_refuted(v, law[i].name, rule, fn, ctx);
+    }
+    free(rule);
+    return failed;
+}
+
+noe_lia *noe_verifier_lia(const noe_verifier *v)
+{
+    return v->lia;
 }

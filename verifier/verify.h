@@ -9,27 +9,31 @@
 #include "verifier/axioms.h"
 #include "verifier/classify.h"
 #include "core/field_check.h"
+#include "verifier/lia.h"
 #include "verifier/prove.h"
 
 typedef struct noe_verifier_config {
     int64_t rlimit; /* Z3 resource units a root pair */
+    noe_lia_config lia;
     uint64_t seed;
     int n_instances; /* typed instances FIELD looks for */
 } noe_verifier_config;
 
-#define NOE_VERIFIER_DEFAULTS                         \
-    (noe_verifier_config)                             \
-    {                                                 \
-        .rlimit = 40000, .seed = 1, .n_instances = 48 \
+#define NOE_VERIFIER_DEFAULTS                                                  \
+    (noe_verifier_config)                                                      \
+    {                                                                          \
+        .rlimit = 40000, .lia = NOE_LIA_DEFAULTS, .seed = 1, .n_instances = 48 \
     }
 
 /* What was found out about one rule. */
 typedef struct noe_check {
     noe_verdict_kind kind; /* PROVED, REFUTED or UNKNOWN */
-    const char *stage;     /* "type", "field" or "z3": the one that decided */
+    noe_tier tier;         /* of a proved rule */
+    const char *stage;     /* "type", "field", "z3" or "lia": the one that decided */
     noe_buf reason;
     noe_field_report field;
     noe_proof proof;
+    noe_lia_proof lia;
     noe_numeric numeric; /* of a proved rule */
     uint64_t seed;       /* of FIELD: from the rule's id and the config's seed */
     double cpu_seconds;
@@ -53,8 +57,8 @@ void noe_check_clear(noe_check *check);
 typedef struct noe_verify_totals {
     int64_t candidates, groups, proved, refuted, unknown, covered, rules;
     int64_t unknown_type, unknown_z3;
+    int64_t tier[NOE_TIER_C + 1];
     int64_t class[NOE_CLASS_RANGE + 1];
-    double cpu_field, cpu_z3;
     int64_t rlimit_max;
 } noe_verify_totals;
 
@@ -65,10 +69,29 @@ NOE_NODISCARD noe_status noe_verifier_run(noe_verifier *v, noe_ruledb *db,
                                           const noe_env *env, noe_verify_totals *totals,
                                           noe_error *err);
 
-/* Evaluates every axiom and every definition of a composite operator by FIELD. Calls fn
- * with each result (NULL report: none); returns the number that failed. */
 typedef void noe_self_check_fn(void *ctx, const char *kind, const char *name,
                                const noe_rule *rule, const noe_field_report *report);
+/* What is known of an axiom. */
+typedef enum noe_axiom_standing {
+    NOE_AXIOM_PROVED, /* for all sizes, by stage LIA */
+    NOE_AXIOM_LAW,    /* true by assumption, for a stated reason; FIELD agrees */
+    NOE_AXIOM_WRONG,  /* FIELD refutes it */
+    NOE_AXIOM_OPEN,   /* none of these: nothing says that it is true but instances */
+} noe_axiom_standing;
+
+/* Calls fn for each axiom; reason is what the all-sizes proof says, or why it is a law.
+ * Returns how many are WRONG. counts, if not NULL, gets the number of each standing. */
+typedef void noe_axiom_fn(void *ctx, const noe_axiom *axiom,
+                          noe_axiom_standing standing, const char *reason);
+int noe_verifier_check_axioms(noe_verifier *v, noe_axiom_fn *fn, void *ctx,
+                              int counts[NOE_AXIOM_OPEN + 1]);
+/* The laws of the all-sizes proof that are rules: each as an axiom, by FIELD alone. */
+int noe_verifier_check_laws(noe_verifier *v, noe_self_check_fn *fn, void *ctx);
+/* For --smt2: the stage's questions about a rule. */
+noe_lia *noe_verifier_lia(const noe_verifier *v);
+
+/* Evaluates every axiom and every definition of a composite operator by FIELD. Calls fn
+ * with each result (NULL report: none); returns the number that failed. */
 int noe_verifier_self_check(noe_verifier *v, noe_self_check_fn *fn, void *ctx);
 
 #endif

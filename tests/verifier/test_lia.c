@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tests/verifier/fixture.h"
+#include "tests/verifier/mutants.h"
+#include "verifier/lia_index.h"
+#include "core/base/file.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static noe_error err;
+
+static bool proves(const char *text, bool stored)
+{
+    noe_lia_config config = NOE_LIA_DEFAULTS;
+    noe_lia *l = noe_lia_new(&config);
+    noe_lia_proof proof;
+    noe_lia_prove(l, fixture_rule(text), stored, &proof, NULL);
+    bool proved = proof.proved;
+    noe_lia_proof_clear(&proof);
+    noe_lia_free(l);
+    return proved;
+}
+
+#define CONV "conv[strides=$s, pads=$p, dilations=$d, group=$g]"
+
+/* True for all sizes, and proved so; one or more for each way of proving. */
+static const char *const proved[] = {
+    /* broadcasting */
+    "add(add(?a, ?b), ?c) => add(?a, add(?b, ?c))",
+    "mul(?a, add(?b, ?c)) => add(mul(?a, ?b), mul(?a, ?c))",
+    /* exchange of sums, vectors and batches included */
+    "matmul(matmul(?a, ?b), ?c) => matmul(?a, matmul(?b, ?c)) where rank(?a) == 2 && "
+    "rank(?b) == 2",
+    "reduce_sum[axes=[0]](reduce_sum[axes=[1]](?a)) => "
+    "reduce_sum[axes=[1]](reduce_sum[axes=[0]](?a))",
+    /* splitting */
+    "matmul(?a, concat[axis=-1](?b, ?c)) => concat[axis=-1](matmul(?a, ?b), "
+    "matmul(?a, ?c)) where 2 <= rank(?b)",
+    "matmul(concat[axis=-1](?a, ?b), concat[axis=-2](?c, ?d)) => add(matmul(?a, ?c), "
+    "matmul(?b, ?d))",
+    "relu(concat[axis=$k](?a, ?b)) => concat[axis=$k](relu(?a), relu(?b))",
+    "conv[strides=$s, pads=$p, dilations=$d](?x, concat[axis=0](?w, ?v)) => "
+    "concat[axis=1](conv[strides=$s, pads=$p, dilations=$d](?x, ?w), "
+    "conv[strides=$s, pads=$p, dilations=$d](?x, ?v))",
+    /* guards */
+    "pad[pads=$p](pad[pads=$q](?a)) => pad[pads=$p + $q](?a) where rank(?a) == 2",
+    "matmul(?a, identity_matrix[shape=$s]()) => ?a",
+    "conv[pads=$p, group=$g](?x, identity_kernel[shape=$k]()) => ?x where len($k) == 3 "
+    "&& $p == [(at($k, 2) - 1) / 2, at($k, 2) / 2]",
+    /* groups, strides, dilations as symbols */
+    CONV "(neg(?x), ?w) => neg(" CONV "(?x, ?w))",
+    "average_pool[kernel_shape=$k, strides=$s](?x) => conv[strides=$s, group=dim(?x, "
+    "1)](?x, average_kernel[shape=[dim(?x, 1), 1] ++ $k]())",
+    /* counting */
+    "reduce_mean[axes=[1]](concat[axis=1](?a, ?a)) => reduce_mean[axes=[1]](?a)",
+    "reduce_mean[axes=$x, keepdims=$k](ones[shape=$s]()) => ones[shape=$t]()",
+    /* permutations, axes, lists */
+    "transpose[perm=$p](transpose[perm=$q](?a)) => transpose[perm=at($q, $p)](?a) "
+    "where "
+    "rank(?a) <= 3",
+    "reshape[shape=$s](reshape[shape=$t](?a)) => reshape[shape=$s](?a)",
+    /* laws of functions */
+    "softmax[axis=$k](add(?a, ?s)) => softmax[axis=$k](?a) where rank(?a) == rank(?s) "
+    "&& dim(?s, $k) == 1",
+    "reduce_sum[axes=[$k]](softmax[axis=$k](?a)) => ones[shape=$t]()",
+    "div(relu(?a), exp(?b)) => relu(mul(?a, exp(neg(?b))))",
+    "add(?a, mul(?a, exp(?b))) => div(?a, sigmoid(neg(?b)))",
+    "max_pool[kernel_shape=$k, strides=$s, pads=$p, dilations=$d](relu(?x)) => "
+    "relu(max_pool[kernel_shape=$k, strides=$s, pads=$p, dilations=$d](?x))",
+    "div(reciprocal(?a), sub(?b, reciprocal(?a))) => div(reciprocal(?b), sub(?a, "
+    "reciprocal(?b)))",
+};
+
+START_TEST(test_lia_proves)
+{
+    ck_assert_msg(proves(proved[_i], true), "not proved: %s", proved[_i]);
+}
+END_TEST
+
+/* False for some size; none may be proved. */
+static const char *const wrong[] = {
+    /* TASO's rules about grouped convolutions: true with as many groups only */
+    CONV "(?x, concat[axis=0](?w, ?v)) => concat[axis=1](" CONV "(?x, ?w), " CONV
+         "(?x, ?v))",
+    "conv[strides=$s, pads=$p, dilations=$d, group=2](concat[axis=1](?x, ?y), "
+    "concat[axis=0](?w, ?v)) => concat[axis=1](conv[strides=$s, pads=$p, "
+    "dilations=$d](?x, ?w), conv[strides=$s, pads=$p, dilations=$d](?y, ?v))",
+    /* padded and not */
+    "conv[pads=[1, 0]](?x, ?w) => conv[pads=[0, 1]](?x, ?w)",
+    "conv[pads=[1, 1]](?x, pad[pads=[0, 0, 1, 1]](?w)) => conv(?x, ?w)",
+    "average_pool[kernel_shape=$k, pads=$p](?x) => average_pool[kernel_shape=$k, "
+    "pads=$p, count_include_pad=1](?x)",
+    /* an even kernel has no centre */
+    "conv[pads=$p](?x, identity_kernel[shape=$k]()) => ?x where len($k) == 3",
+    /* a larger kernel under a stride */
+    "conv[strides=$s, pads=$p](?x, ?w) => conv[strides=$s, pads=$p + [at($q, 5), "
+    "at($q, "
+    "2)]](?x, pad[pads=$q](?w)) where rank(?x) == 3 && at($q, 0) == 0 && at($q, 1) == "
+    "0 "
+    "&& at($q, 3) == 0 && at($q, 4) == 0",
+    "conv[strides=$s](?x, ?w) => conv[strides=$t](?x, ?w)",
+    /* vectors against batches */
+    "matmul(matmul(?a, ?b), ?c) => matmul(?a, matmul(?b, ?c)) where 2 <= rank(?b)",
+    "matmul(add(?a, ?b), ?c) => add(matmul(?a, ?c), matmul(?b, ?c))",
+    "matmul(?a, ?b) => matmul(?b, ?a)",
+    /* order of parts */
+    "concat[axis=$k](?a, ?b) => concat[axis=$k](?b, ?a)",
+    "concat[axis=$j](concat[axis=$k](?a, ?b), concat[axis=$k](?c, ?d)) => "
+    "concat[axis=$k](concat[axis=$j](?a, ?c), concat[axis=$j](?b, ?d)) where $j != $k "
+    "&& "
+    "dim(?a, $k) == dim(?c, $k)",
+    "transpose[perm=$p](transpose[perm=$q](?a)) => transpose[perm=at($p, $q)](?a)",
+    "slice[axis=$k, start=$s, end=$e](slice[axis=$k, start=$i, end=$j](?a)) => "
+    "slice[axis=$k, start=$s, end=$e](?a)",
+    /* functions */
+    "relu(add(?a, ?b)) => add(relu(?a), relu(?b))",
+    "reduce_sum[axes=[1]](relu(?a)) => relu(reduce_sum[axes=[1]](?a))",
+    "exp(add(?a, ?b)) => add(exp(?a), exp(?b))",
+    "sqrt(mul(?a, ?a)) => ?a",
+    "relu(sub(?a, ?b)) => relu(sub(?b, ?a))",
+    "softmax[axis=$k](add(?a, ?s)) => softmax[axis=$k](?a)",
+    "softmax[axis=$j](concat[axis=$k](?a, ?b)) => "
+    "concat[axis=$k](softmax[axis=$j](?a), "
+    "softmax[axis=$j](?b))",
+    "reduce_mean[axes=[1]](concat[axis=1](?a, ?b)) => add(reduce_mean[axes=[1]](?a), "
+    "reduce_mean[axes=[1]](?b))",
+    "exp(pad[pads=$p](?a)) => pad[pads=$p](exp(?a))",
+};
+
+START_TEST(test_lia_proves_nothing_false)
+{
+    ck_assert_msg(!proves(wrong[_i], false), "proved: %s", wrong[_i]);
+}
+END_TEST
+
+START_TEST(test_lia_every_operator_has_a_row)
+{
+    for (int op = 0; op < NOE_OP_COUNT; op++)
+        ck_assert_msg(noe_index_of((noe_op)op)->is_listed ||
+                          noe_op_has((noe_op)op, NOE_TRAIT_COMPOSITE),
+                      "%s: no row in verifier/lia_index.c, which has INDEX and "
+                      "UNINTERPRETED",
+                      noe_op_get((noe_op)op)->name);
+}
+END_TEST
+
+/* What has no index definition is unknown, and says so. */
+START_TEST(test_lia_uninterpreted_is_unknown)
+{
+    noe_lia_config config = NOE_LIA_DEFAULTS;
+    noe_lia *l = noe_lia_new(&config);
+    noe_lia_proof proof;
+    noe_lia_prove(l, fixture_rule("gemm(?a, ?b) => gemm(?a, ?b)"), true, &proof, NULL);
+    ck_assert(!proof.proved);
+    ck_assert_str_eq(noe_buf_text(&proof.reason),
+                     "an operator without an index definition");
+    noe_lia_proof_clear(&proof);
+    noe_lia_free(l);
+}
+END_TEST
+
+/* Both stages judge alike whatever was judged before, and by a resource limit. */
+START_TEST(test_lia_is_deterministic)
+{
+    noe_lia_config config = NOE_LIA_DEFAULTS;
+    const int n = sizeof proved / sizeof *proved;
+    char answer[2][64] = {{0}};
+    for (int pass = 0; pass < 2; pass++) {
+        noe_lia *l = noe_lia_new(&config);
+        for (int i = 0; i < n; i++) {
+            int k = pass ? n - 1 - i : i;
+            noe_lia_proof proof;
+            if (k % 4)
+                continue;
+            noe_lia_prove(l, fixture_rule(proved[k]), true, &proof, NULL);
+            answer[pass][k] = (char)('0' + proof.proved);
+            noe_lia_proof_clear(&proof);
+        }
+        noe_lia_free(l);
+    }
+    ck_assert_mem_eq(answer[0], answer[1], sizeof answer[0]);
+}
+END_TEST
+
+#define N_MUTANTS 200
+
+/* Edits of true rules: none that FIELD refutes is proved for all sizes. */
+START_TEST(test_lia_no_refuted_mutant_is_proved)
+{
+    noe_lia_config config = NOE_LIA_DEFAULTS;
+    config.max_rank = 3; /* enough for FIELD to differ, and quick */
+    config.max_schemes = 300;
+    noe_lia *l = noe_lia_new(&config);
+    noe_rule *mutant = noe_malloc(sizeof *mutant);
+    noe_rng rng = noe_rng_split(1, "lia", 0);
+    fixture_rules base;
+    int n_refuted = 0, n_proved = 0;
+    fixture_load("true_rules.txt", &base);
+    for (int i = 0, k = 0; i < N_MUTANTS && k < 40 * N_MUTANTS; k++) {
+        noe_field_config few = {(uint64_t)k, 16, 200};
+        noe_field_report report;
+        noe_lia_proof proof;
+        if (!mutate(base.rule[k % base.n], (mutation)(k / base.n % MUTATIONS), &rng,
+                    mutant))
+            continue;
+        i++;
+        noe_field_check(mutant, &few, &report);
+        noe_lia_prove(l, mutant, false, &proof, NULL);
+        bool refuted = report.difference.found && !report.is_doubtful;
+        if (refuted && proof.proved) {
+            noe_buf text = {0};
+            noe_rule_print(&text, mutant);
+            ck_abort_msg("proved: %s, but %s", noe_buf_text(&text),
+                         noe_buf_text(&report.counterexample));
+        }
+        n_refuted += refuted;
+        n_proved += proof.proved;
+        noe_lia_proof_clear(&proof);
+        noe_field_report_clear(&report);
+    }
+    ck_assert_int_gt(n_refuted, N_MUTANTS / 4);
+    ck_assert_int_gt(n_proved, 0);
+    fixture_unload(&base);
+    free(mutant);
+    noe_lia_free(l);
+}
+END_TEST
+
+/* A wrong axiom is caught even where FIELD's instances miss it: matmul_associates was
+ * one. */
+START_TEST(test_lia_wrong_axiom_is_not_proved)
+{
+    static const char text[] =
+        "right: neg(neg(?a)) => ?a\n"
+        "w1: matmul(matmul(?a, ?b), ?c) => matmul(?a, matmul(?b, ?c)) "
+        "where 2 <= rank(?b)\n"
+        "w2: mul(?a, add(?b, ?c)) => add(mul(?a, ?b), ?c)\n";
+    noe_verifier_config config = NOE_VERIFIER_DEFAULTS;
+    noe_verifier *v;
+    int counts[NOE_AXIOM_OPEN + 1];
+    noe_assert_ok(noe_verifier_new(&config, text, &v, &err), err);
+    noe_verifier_check_axioms(v, NULL, NULL, counts);
+    ck_assert_int_eq(counts[NOE_AXIOM_PROVED], 1);
+    ck_assert_int_eq(counts[NOE_AXIOM_WRONG] + counts[NOE_AXIOM_OPEN], 2);
+    ck_assert_int_ge(counts[NOE_AXIOM_WRONG], 1);
+    noe_verifier_free(v);
+}
+END_TEST
+
+START_TEST(test_lia_laws_hold)
+{
+    noe_verifier *v = fixture_verifier(0);
+    ck_assert_int_eq(noe_verifier_check_laws(v, NULL, NULL), 0);
+    noe_verifier_free(v);
+}
+END_TEST
+
+/* The answers that cvc5 prints, one a line, against those recorded as :status. */
+static void compare_answers(const char *script, const char *answers)
+{
+    int n = 0;
+    for (const char *s = strstr(script, ":status "); s; s = strstr(s, ":status ")) {
+        s += strlen(":status ");
+        size_t len = strcspn(answers, "\n");
+        ck_assert_msg(strncmp(s, answers, len) == 0 && s[len] == ')',
+                      "question %d: Z3 says %.5s, cvc5 %.*s", n, s, (int)len, answers);
+        answers += len + 1;
+        n++;
+    }
+    ck_assert_int_gt(n, 5);
+}
+
+/* An independent solver gives the same answers to the same questions. */
+START_TEST(test_lia_cvc5_agrees)
+{
+    static const char *const rules[] = {
+        "matmul(concat[axis=-1](?a, ?b), concat[axis=-2](?c, ?d)) => add(matmul(?a, "
+        "?c), matmul(?b, ?d)) where rank(?a) == 2 && rank(?c) == 2",
+        "conv[strides=$s, pads=$p](concat[axis=0](?x, ?y), ?w) => "
+        "concat[axis=0](conv[strides=$s, pads=$p](?x, ?w), conv[strides=$s, "
+        "pads=$p](?y, ?w)) where rank(?x) == 3",
+        "relu(concat[axis=$k](?a, ?b)) => concat[axis=$k](relu(?a), relu(?b)) where "
+        "rank(?a) == 3",
+    };
+    if (access("/usr/bin/cvc5", X_OK) != 0) {
+        printf("skipped: no cvc5\n");
+        return;
+    }
+    noe_lia_config config = NOE_LIA_DEFAULTS;
+    noe_lia *l = noe_lia_new(&config);
+    noe_lia_proof proof;
+    noe_buf script = {0};
+    char *answers = NULL;
+    size_t len;
+    noe_lia_prove(l, fixture_rule(rules[_i]), true, &proof, &script);
+    ck_assert(proof.proved);
+    noe_assert_ok(noe_file_write("lia.smt2", noe_buf_text(&script), script.len, &err),
+                  err);
+    ck_assert_int_eq(system("cvc5 --incremental lia.smt2 >lia.answers"), 0);
+    noe_assert_ok(noe_file_read("lia.answers", 1 << 20, &answers, &len, &err), err);
+    compare_answers(noe_buf_text(&script), answers);
+    free(answers);
+    noe_buf_clear(&script);
+    noe_lia_proof_clear(&proof);
+    noe_lia_free(l);
+}
+END_TEST
+
+Suite *suite_lia(void)
+{
+    Suite *s = suite_create("verifier.lia");
+    TCase *t = tcase_create("lia");
+    tcase_set_timeout(t, 300);
+    tcase_add_loop_test(t, test_lia_proves, 0, sizeof proved / sizeof *proved);
+    tcase_add_loop_test(t, test_lia_proves_nothing_false, 0,
+                        sizeof wrong / sizeof *wrong);
+    tcase_add_test(t, test_lia_every_operator_has_a_row);
+    tcase_add_test(t, test_lia_uninterpreted_is_unknown);
+    tcase_add_test(t, test_lia_is_deterministic);
+    tcase_add_test(t, test_lia_no_refuted_mutant_is_proved);
+    tcase_add_test(t, test_lia_wrong_axiom_is_not_proved);
+    tcase_add_test(t, test_lia_laws_hold);
+    tcase_add_loop_test(t, test_lia_cvc5_agrees, 0, 3);
+    suite_add_tcase(s, t);
+    return s;
+}
