@@ -87,6 +87,30 @@ static bool fact_about(noe_search *s, noe_term_kind kind, uint16_t var, noe_valu
     return false;
 }
 
+bool noe_search_waits(noe_search *s, uint16_t node)
+{
+    const noe_pattern_node *p = &s->rule->nodes[node];
+    if (!p->is_var || s->inst->binding.bound[p->var] || noe_search_is_said(s, node))
+        return false;
+    for (int i = 0; i < s->n_facts; i++) {
+        const noe_term *eq = &s->rule->terms[s->facts[i]];
+        for (int side = 0; side < 2; side++) {
+            const noe_term *t = &s->rule->terms[eq->kids[side]];
+            if (t->kind == NOE_TERM_SHAPE && t->var == p->var)
+                return true;
+        }
+    }
+    return false;
+}
+
+bool noe_search_is_said(noe_search *s, uint16_t node)
+{
+    const noe_pattern_node *p = &s->rule->nodes[node];
+    noe_value v;
+    return p->is_var && !s->inst->binding.bound[p->var] &&
+           fact_about(s, NOE_TERM_SHAPE, p->var, &v);
+}
+
 /* dim(?a, i) == t fixes one axis of a shape that is free otherwise. */
 static void apply_dim_facts(noe_search *s, uint16_t var, noe_shape *shape)
 {

@@ -34,6 +34,12 @@ bool noe_search_solve(noe_search *s, uint16_t node, const noe_shape *want);
 /* The type of a node whose variables and parameters are all chosen already. */
 const noe_shape *noe_search_known(noe_search *s, uint16_t node);
 
+/* Whether the condition says what shape this variable has, but by what is not known
+ * yet. */
+bool noe_search_waits(noe_search *s, uint16_t node);
+/* Whether the condition says it, and it is not chosen yet. */
+bool noe_search_is_said(noe_search *s, uint16_t node);
+
 int64_t noe_search_dim(noe_search *s);
 noe_shape noe_search_shape(noe_search *s, int rank);
 int noe_search_rank(noe_search *s, int lo, int hi);

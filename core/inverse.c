@@ -94,6 +94,8 @@ static noe_shape partner(noe_search *s, const noe_shape *known)
 /* Variables first: they fix shapes at once, and what is below an operator adapts. */
 static int first_operand(noe_search *s, uint16_t a, uint16_t b)
 {
+    if (noe_search_waits(s, a) != noe_search_waits(s, b))
+        return noe_search_waits(s, a);
     if (is_variable(s, a) != is_variable(s, b) && !noe_search_chance(s, 4))
         return is_variable(s, a) ? 0 : 1;
     return (int)noe_rng_below(s->rng, 2);
@@ -111,7 +113,9 @@ static bool solve_pair(noe_search *s, uint16_t first, uint16_t second,
             return false;
         known = noe_search_known(s, first);
     }
-    if (want->rank < 0)
+    if (noe_search_is_said(s, second))
+        shape = any_shape;
+    else if (want->rank < 0)
         shape = partner(s, known);
     else if (!complement(s, known, want, &shape))
         return false;

@@ -40,10 +40,21 @@ static void cuts_along(const cut_query *q, uint32_t *cuts)
     }
 }
 
+/* Rows of a, columns of b, and what both have of batches; a vector has neither. */
 static void cuts_matmul(const cut_query *q, uint32_t *cuts)
 {
-    cuts[0] = q->a->cuts[0];
-    cuts[1] = q->b->cuts[1];
+    int n = q->u->shapes[q->a->shape].rank, m = q->u->shapes[q->b->shape].rank;
+    int rows = n > 1, columns = m > 1, rank = q->out->rank;
+    for (int k = 0; k < rank - rows - columns; k++) {
+        int at_a = k + n - 2 - (rank - rows - columns);
+        int at_b = k + m - 2 - (rank - rows - columns);
+        uint32_t x = at_a >= 0 ? q->a->cuts[at_a] : ~UINT32_C(0);
+        cuts[k] = x & (at_b >= 0 ? q->b->cuts[at_b] : ~UINT32_C(0));
+    }
+    if (rows)
+        cuts[rank - 1 - columns] = q->a->cuts[n - 2];
+    if (columns)
+        cuts[rank - 1] = q->b->cuts[m - 1];
 }
 
 static void cuts_conv(const cut_query *q, uint32_t *cuts)

@@ -173,35 +173,35 @@ static bool try_all_varied(lifter *l, const noe_choice *c, uint32_t slots)
     return true;
 }
 
-/* Slot k takes form f and those that it speaks of become variables. */
-static bool set_with_others(const lifter *l, noe_choice *c, int k, int f)
+/* Slot k takes form f and those that it speaks of become variables; these as bits. */
+static uint32_t set_with_others(const lifter *l, noe_choice *c, int k, int f)
 {
     const noe_form *x = &l->forms.slots[k].forms[f];
     const noe_slot *a = &l->forms.slots[x->other], *b = &l->forms.slots[x->other2];
     noe_asked asked =
         x->kind == NOE_FORM_SPATIAL ? NOE_ASKED_SPATIAL : NOE_ASKED_NOTHING;
     int first = find_asked(a, NOE_ASKED_NOTHING), second = find_asked(b, asked);
-    if (first < 0 || second < 0)
-        return false;
+    if (first < 0 || (second < 0 && noe_form_has_two(x)))
+        return 0;
     c->form[k] = f;
     c->form[x->other] = first;
+    if (!noe_form_has_two(x))
+        return 1u << x->other;
     c->form[x->other2] = second;
-    return true;
+    return 1u << x->other | 1u << x->other2;
 }
 
-static bool is_dependent(const noe_form *f)
-{
-    return f->kind == NOE_FORM_PICK || f->kind == NOE_FORM_SPATIAL;
-}
-
-/* A slot becomes a term over two others, which become variables with it. */
+/* A slot becomes a term over others, which become variables with it. */
 static bool try_dependent(lifter *l, int k)
 {
     for (int f = 0; f < l->forms.slots[k].n_forms; f++) {
         const noe_form *x = &l->forms.slots[k].forms[f];
         noe_choice c = l->c;
-        if (is_dependent(x) && set_with_others(l, &c, k, f) &&
-            try_all_varied(l, &c, 1u << x->other | 1u << x->other2))
+        if (!noe_form_has_two(x) && x->kind != NOE_FORM_KERNEL &&
+            x->kind != NOE_FORM_WITHOUT)
+            continue;
+        uint32_t others = set_with_others(l, &c, k, f);
+        if (others && try_all_varied(l, &c, others))
             return true;
     }
     return false;
@@ -215,11 +215,12 @@ static void generalize_dependent(lifter *l)
     for (int k = 0; k < l->forms.n_slots; k++) {
         for (int f = 0; f < l->forms.slots[k].n_forms; f++) {
             const noe_form *x = &l->forms.slots[k].forms[f];
-            if (x->kind != NOE_FORM_PICK || (varied >> k & 1) ||
-                !set_with_others(l, &c, k, f))
-                continue;
-            varied |= 1u << x->other | 1u << x->other2;
-            break;
+            uint32_t others = x->kind == NOE_FORM_PICK && !(varied >> k & 1)
+                                  ? set_with_others(l, &c, k, f)
+                                  : 0;
+            varied |= others;
+            if (others)
+                break;
         }
     }
     if (varied && try_all_varied(l, &c, varied))
@@ -274,7 +275,8 @@ static void generalize_slot(lifter *l, int i)
     noe_choice best_choice = l->c;
     noe_look best_look = l->look;
     if (chosen(l, &l->c, i) == NOE_FORM_OFFSET ||
-        is_dependent(&l->forms.slots[i].forms[l->c.form[i]]))
+        (l->forms.slots[i].of_reshape && chosen(l, &l->c, i) == NOE_FORM_VARIABLE) ||
+        noe_form_has_two(&l->forms.slots[i].forms[l->c.form[i]]))
         return;
     for (int f = 0; f < l->forms.slots[i].n_forms; f++) {
         noe_choice c;
@@ -296,6 +298,61 @@ typedef bool slot_filter(const noe_slot *s);
 static bool is_shape(const noe_slot *s)
 {
     return s->param == NOE_PARAM_SHAPE;
+}
+
+/* All shapes in one manner at once: one alone does not fit the others' numbers. */
+static void generalize_shapes_together(lifter *l)
+{
+    static const noe_form_kind kinds[] = {NOE_FORM_LEAD, NOE_FORM_DIMS_END,
+                                          NOE_FORM_DIMS};
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        noe_choice c = l->c;
+        int n = 0;
+        for (int i = 0; i < l->forms.n_slots; i++) {
+            const noe_slot *s = &l->forms.slots[i];
+            int f = noe_slot_find(s, kinds[k]);
+            if (f < 0)
+                f = noe_slot_find(s, NOE_FORM_DIMS_END);
+            if (!is_shape(s) || f < 0)
+                continue;
+            c.form[i] = f;
+            n++;
+        }
+        if (n > 1 && try_choice(l, &c))
+            return;
+    }
+}
+
+/* Whether slot i, if it is a variable, is bound where it must be: by both sides, or by
+ * the left one and nothing on the right is computed from what it is now. */
+static bool may_be_free(const lifter *l, int i)
+{
+    const noe_slot *s = &l->forms.slots[i];
+    int left = l->forms.costly < 0 ? 0 : l->forms.costly;
+    if (s->n_uses[0] && s->n_uses[1])
+        return true;
+    for (int k = 0; k < l->forms.n_slots; k++) {
+        if (k != i && is_shape(&l->forms.slots[k]) &&
+            chosen(l, &l->c, k) != NOE_FORM_VARIABLE)
+            return false;
+    }
+    return s->n_uses[left] > 0;
+}
+
+/* Any shape that a reshape may ask for, where that is true. */
+static void free_reshapes(lifter *l)
+{
+    for (int pass = 0; pass < 2; pass++) {
+        for (int i = 0; i < l->forms.n_slots; i++) {
+            const noe_slot *s = &l->forms.slots[i];
+            int f = noe_slot_find(s, NOE_FORM_VARIABLE);
+            noe_choice c = l->c;
+            if (!s->of_reshape || f < 0 || c.form[i] == f || !may_be_free(l, i))
+                continue;
+            c.form[i] = f;
+            try_all_varied(l, &c, 1u << i);
+        }
+    }
 }
 
 static bool is_bound(const noe_slot *s)
@@ -427,14 +484,37 @@ static void generalize_axes(lifter *l)
 
 /* Conditions */
 
+/* Four variables of one shape: two and two of them, in three ways. */
+static bool try_pairs_of_twins(lifter *l)
+{
+    int v[4], n = 0;
+    for (int i = 0; i < l->forms.pair->n_vars && n < 4; i++) {
+        if (n == 0 || noe_shape_eq(&l->forms.pair->vars[i].shape,
+                                   &l->forms.pair->vars[v[0]].shape))
+            v[n++] = i;
+    }
+    for (int mate = 1; n == 4 && mate < 4; mate++) {
+        noe_choice c = l->c;
+        int a = mate == 1 ? 2 : 1, b = mate == 3 ? 2 : 3;
+        c.twin[v[1]] = c.twin[v[2]] = c.twin[v[3]] = -1;
+        c.twin[v[mate]] = v[0];
+        c.twin[v[b]] = v[a];
+        if (try_choice(l, &c))
+            return true;
+    }
+    return false;
+}
+
 static void drop_twins(lifter *l)
 {
+    int n_left = 0;
     for (int v = 0; v < l->forms.pair->n_vars; v++) {
         noe_choice c = l->c;
-        c.has_twin[v] = false;
-        if (l->c.has_twin[v])
-            try_choice(l, &c);
+        c.twin[v] = -1;
+        n_left += l->c.twin[v] >= 0 && !try_choice(l, &c);
     }
+    if (n_left > 2)
+        try_pairs_of_twins(l);
 }
 
 /* Ranks that could not be dropped together. */
@@ -517,7 +597,7 @@ static void choose_conditions(const lifter *l, noe_choice *c, noe_rank_said rank
 {
     say_ranks(l, c, ranks);
     for (int v = 0; v < l->forms.pair->n_vars; v++) {
-        c->has_twin[v] = noe_forms_twin(&l->forms, v) >= 0;
+        c->twin[v] = noe_forms_twin(&l->forms, v);
         c->head[v] = v;
         c->spread[v] = noe_forms_can_spread(&l->forms, c, v, NOE_SPREAD_ONES)
                            ? NOE_SPREAD_ONES
@@ -592,10 +672,10 @@ static void keep_with_conditions(lifter *l)
     }
     keep_variant(l, &c);
     for (int v = 0; v < l->forms.pair->n_vars; v++)
-        c.has_twin[v] = noe_forms_twin(&l->forms, v) >= 0;
-    c.is_twin_operand = true;
+        c.twin[v] = noe_forms_other_operand(&l->forms, v);
     keep_variant(l, &c);
-    c.is_twin_operand = false;
+    for (int v = 0; v < l->forms.pair->n_vars; v++)
+        c.twin[v] = noe_forms_twin(&l->forms, v);
     keep_variant(l, &c);
 }
 
@@ -621,6 +701,8 @@ static void lift_plainly(lifter *l, const noe_choice *general, noe_form_kind axe
 static void generalize(lifter *l)
 {
     generalize_slots(l, is_plain);
+    generalize_shapes_together(l);
+    free_reshapes(l);
     generalize_slots(l, is_shape);
     drop_ranks(l);
     generalize_dependent(l);
@@ -650,9 +732,11 @@ static void lift(lifter *l)
     general = l->c;
     lift_plainly(l, &general, NOE_FORM_FROM_END);
     lift_plainly(l, &general, NOE_FORM_LITERAL);
-    literal.is_twin_operand = true;
+    for (int v = 0; v < l->forms.pair->n_vars; v++)
+        literal.twin[v] = noe_forms_other_operand(&l->forms, v);
     keep_variant(l, &literal);
-    literal.is_twin_operand = false;
+    for (int v = 0; v < l->forms.pair->n_vars; v++)
+        literal.twin[v] = noe_forms_twin(&l->forms, v);
     keep_variant(l, &literal);
 }
 

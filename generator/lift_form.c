@@ -61,7 +61,8 @@ static int find_slot(const noe_forms *l, const noe_slot *s)
         bool same_param =
             o->param == s->param || (is_bound(o->param) && is_bound(s->param));
         if (same_param && o->rank == s->rank && o->of_pad == s->of_pad &&
-            o->is_patterned == s->is_patterned && noe_value_eq(&o->value, &s->value))
+            o->of_reshape == s->of_reshape && o->is_patterned == s->is_patterned &&
+            noe_value_eq(&o->value, &s->value))
             return i;
     }
     return -1;
@@ -78,6 +79,7 @@ static int add_slot(noe_forms *l, const noe_pair_node *node, int k, int axis_slo
     if (is_bound(param))
         s.axis_slot = axis_slot;
     s.of_pad = node->op == NOE_OP_PAD;
+    s.of_reshape = node->op == NOE_OP_RESHAPE;
     int i = find_slot(l, &s);
     if (i >= 0)
         return i;
@@ -188,12 +190,14 @@ static void add_bound_forms(const noe_forms *l, noe_slot *s)
     add_sums(l, s, axis, false);
 }
 
-/* A group for each channel. */
+/* A group for each channel, or for each of two operands. */
 static void add_group_forms(const noe_forms *l, noe_slot *s)
 {
     const int channels = 1;
-    if (s->value.i > 1)
+    if (s->value.i > 1) {
         add_dims(l, s, channels, true);
+        add_sums(l, s, channels, true);
+    }
 }
 
 /* The leading axes of a variable, at least two of them if not all, then other sizes. */
@@ -268,9 +272,29 @@ static void add_without_forms(const noe_forms *l, noe_slot *s)
     }
 }
 
+/* The kernel that stands for pooling with a window. */
+static void add_kernel_forms(const noe_forms *l, noe_slot *s)
+{
+    for (int i = 0; i < l->n_slots * l->pair->n_vars; i++) {
+        int other = i / l->pair->n_vars, var = i % l->pair->n_vars;
+        const noe_slot *o = &l->slots[other];
+        const noe_shape *x = &l->pair->vars[var].shape;
+        bool same = o->param == NOE_PARAM_KERNEL_SHAPE &&
+                    o->value.n + 2 == s->value.n && x->rank > 1 &&
+                    x->dim[1] == s->value.list[0] && s->value.list[1] == 1;
+        for (int k = 0; same && k < o->value.n; k++)
+            same = o->value.list[k] == s->value.list[k + 2];
+        if (same)
+            add_form(
+                s, (noe_form){
+                       .kind = NOE_FORM_KERNEL, .var = var, .axis = 1, .other = other});
+    }
+}
+
 static void add_shape_forms(const noe_forms *l, noe_slot *s)
 {
     const noe_pair *pair = l->pair;
+    add_kernel_forms(l, s);
     add_without_forms(l, s);
     add_head_forms(l, s);
     for (int v = 0; v < pair->n_vars; v++) {
@@ -361,6 +385,22 @@ static void add_spatial_forms(const noe_forms *l, noe_slot *s)
     }
 }
 
+/* pad(pad(x)): pads add up. */
+static void add_added_forms(const noe_forms *l, noe_slot *s)
+{
+    for (int i = 0; i < l->n_slots * l->n_slots; i++) {
+        int other = i / l->n_slots, other2 = i % l->n_slots;
+        const noe_slot *o = &l->slots[other], *p = &l->slots[other2];
+        bool same = other < other2 && o != s && p != s && o->of_pad && p->of_pad &&
+                    o->value.n == s->value.n && p->value.n == s->value.n;
+        for (int k = 0; same && k < s->value.n; k++)
+            same = s->value.list[k] == o->value.list[k] + p->value.list[k];
+        if (same)
+            add_form(
+                s, (noe_form){.kind = NOE_FORM_ADD, .other = other, .other2 = other2});
+    }
+}
+
 /* What a slot that names axes or a permutation is through a permutation. */
 static bool is_picked(const noe_slot *s, const noe_slot *perm, const noe_slot *at)
 {
@@ -431,6 +471,8 @@ static bool is_default(const noe_slot *s)
  * of ones and zeros are another matter: there the others are as good. */
 static bool is_worth_a_variable(const noe_slot *s)
 {
+    if (s->is_tied)
+        return true;
     bool is_step = s->param == NOE_PARAM_STRIDES || s->param == NOE_PARAM_DILATIONS;
     return s->n_uses[0] + s->n_uses[1] > 1 || is_axes_like(s->param) ||
            s->param == NOE_PARAM_SHAPE || (is_step && !is_default(s));
@@ -510,8 +552,22 @@ static void add_variables(const noe_forms *l, noe_slot *s)
         add_asked(s, NOE_ASKED_SPATIAL, 0, var, 0);
 }
 
+/* A window that the shape of a kernel repeats is as good as used twice. */
+static void tie_windows(noe_forms *l)
+{
+    for (int i = 0; i < l->n_slots * l->n_slots; i++) {
+        noe_slot *s = &l->slots[i / l->n_slots], *o = &l->slots[i % l->n_slots];
+        bool same = s->param == NOE_PARAM_KERNEL_SHAPE && o->is_patterned &&
+                    s->value.n + 2 == o->value.n;
+        for (int k = 0; same && k < s->value.n; k++)
+            same = s->value.list[k] == o->value.list[k + 2];
+        s->is_tied = s->is_tied || same;
+    }
+}
+
 static void collect_forms(noe_forms *l)
 {
+    tie_windows(l);
     for (int i = 0; i < l->n_slots; i++) {
         noe_slot *s = &l->slots[i];
         /* Of a constant that is not the same everywhere, any shape is too much to ask:
@@ -538,6 +594,8 @@ static void collect_forms(noe_forms *l)
             add_shape_forms(l, s);
         if (s->param == NOE_PARAM_PADS) {
             add_spatial_forms(l, s);
+            if (s->of_pad)
+                add_added_forms(l, s);
             add_offset_forms(l, s);
         }
         if (is_axis(s->param))
@@ -641,17 +699,26 @@ bool noe_forms_can_spread(const noe_forms *f, const noe_choice *c, int var,
     return false;
 }
 
+static bool is_variable(const noe_forms *f, const noe_choice *c, int slot)
+{
+    return f->slots[slot].forms[c->form[slot]].kind == NOE_FORM_VARIABLE;
+}
+
+bool noe_form_has_two(const noe_form *f)
+{
+    return f->kind == NOE_FORM_SPATIAL || f->kind == NOE_FORM_PICK ||
+           f->kind == NOE_FORM_ADD;
+}
+
 bool noe_forms_fit(const noe_forms *f, const noe_choice *c)
 {
     for (int i = 0; i < f->n_slots; i++) {
         const noe_form *x = &f->slots[i].forms[c->form[i]];
-        bool needs = x->kind == NOE_FORM_OFFSET || x->kind == NOE_FORM_SPATIAL ||
-                     x->kind == NOE_FORM_PICK || x->kind == NOE_FORM_WITHOUT;
-        if (needs &&
-            f->slots[x->other].forms[c->form[x->other]].kind != NOE_FORM_VARIABLE)
+        bool has_one = x->kind == NOE_FORM_OFFSET || x->kind == NOE_FORM_WITHOUT ||
+                       x->kind == NOE_FORM_KERNEL;
+        if ((has_one || noe_form_has_two(x)) && !is_variable(f, c, x->other))
             return false;
-        if ((x->kind == NOE_FORM_SPATIAL || x->kind == NOE_FORM_PICK) &&
-            f->slots[x->other2].forms[c->form[x->other2]].kind != NOE_FORM_VARIABLE)
+        if (noe_form_has_two(x) && !is_variable(f, c, x->other2))
             return false;
     }
     return true;

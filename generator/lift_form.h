@@ -17,6 +17,7 @@ typedef enum noe_form_kind {
     NOE_FORM_OFFSET,   /* variable of slot `other`, plus the literal difference */
     NOE_FORM_SPATIAL,  /* variable of slot `other`, plus or minus (`sign`) what slot
                           `other2` pads spatial axes with */
+    NOE_FORM_ADD,      /* the variables of two slots, added */
     NOE_FORM_PICK,  /* at(variable of slot `other`, a permutation; that of `other2`) */
     NOE_FORM_DIM,   /* dim(var, axis) */
     NOE_FORM_SUM,   /* dim(var, axis) + dim(var2, axis2) */
@@ -25,6 +26,7 @@ typedef enum noe_form_kind {
     NOE_FORM_WITH_ONES, /* shape(var) and ones behind it */
     NOE_FORM_DIMS,      /* list of dims, literals where none fits */
     NOE_FORM_DIMS_END,  /* the same, axes counted from the end */
+    NOE_FORM_KERNEL,    /* [dim(var, axis), 1] and the window of slot `other` */
     NOE_FORM_WITHOUT,   /* shape(var) without the axes that slot `other` names */
     NOE_FORM_WINDOW,    /* the sizes of var's spatial axes */
     NOE_FORM_DEFAULT,   /* left out: as many ones or zeros as there are spatial axes */
@@ -58,7 +60,9 @@ typedef struct noe_slot {
     noe_value value;
     int rank;          /* axes: of the operand */
     int axis_slot;     /* bounds of slices: slot of the axis, else -1 */
+    bool of_reshape;   /* shape of the operator reshape */
     bool of_pad;       /* pads of the operator pad, not of a window */
+    bool is_tied;      /* something else follows it */
     bool is_patterned; /* shape of a constant other than zeros and ones */
     int n_uses[2];     /* on the left, on the right */
     noe_form forms[NOE_LIFT_MAX_FORMS]; /* general ones first */
@@ -95,8 +99,7 @@ typedef enum noe_rank_said {
 typedef struct noe_choice {
     int form[NOE_LIFT_MAX_SLOTS];
     noe_rank_said rank[NOE_PAIR_MAX_VARS];
-    bool has_twin[NOE_PAIR_MAX_VARS]; /* same shape as the earlier variable's */
-    bool is_twin_operand; /* twins are the two operands of one elementwise operator */
+    int twin[NOE_PAIR_MAX_VARS]; /* has the shape of this earlier variable; -1: any */
     noe_spread spread[NOE_PAIR_MAX_VARS];
     int head[NOE_PAIR_MAX_VARS]; /* SPREAD_HEAD: whose first axis */
 } noe_choice;
@@ -107,6 +110,8 @@ bool noe_slot_is_axis(const noe_slot *s);
 bool noe_slot_is_useless(const noe_slot *s);
 /* Number of the first form of a kind, or -1. */
 int noe_slot_find(const noe_slot *s, noe_form_kind kind);
+/* Whether a form speaks of two other slots' variables. */
+bool noe_form_has_two(const noe_form *f);
 /* Forms that speak of other slots' variables do so only where these are variables. */
 bool noe_forms_fit(const noe_forms *f, const noe_choice *c);
 

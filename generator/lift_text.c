@@ -185,8 +185,15 @@ static void print_slot(noe_buf *b, const view *l, int i)
     case NOE_FORM_SPATIAL:
         print_spatial(b, f);
         break;
+    case NOE_FORM_ADD:
+        noe_buf_printf(b, "$p%d + $p%d", f->other, f->other2);
+        break;
     case NOE_FORM_PICK:
         noe_buf_printf(b, "at($p%d, $p%d)", f->other, f->other2);
+        break;
+    case NOE_FORM_KERNEL:
+        noe_buf_printf(b, "[dim(?%c, %d), 1] ++ $p%d", noe_var_letter(f->var), f->axis,
+                       f->other);
         break;
     case NOE_FORM_WITHOUT:
         noe_buf_printf(b, "without(shape(?%c), $p%d)", noe_var_letter(f->var),
@@ -503,9 +510,8 @@ static void print_where(noe_buf *b, const view *l)
         print_rank(b, l, v);
     }
     for (int v = 0; v < l->pair->n_vars; v++) {
-        int twin = l->c->is_twin_operand ? noe_forms_other_operand(l->f, v)
-                                         : noe_forms_twin(l->f, v);
-        if (twin < 0 || !l->c->has_twin[v])
+        int twin = l->c->twin[v];
+        if (twin < 0)
             continue;
         print_and(b);
         noe_buf_printf(b, "shape(?%c) == shape(?%c)", noe_var_letter(twin),

@@ -14,7 +14,7 @@
 #define ANY_OP     NOE_OP_COUNT
 
 const char noe_space_names[] =
-    "default, taso, matrix, product, layout, image, order, batch, kernel, shift";
+    "default, taso, matrix, product, layout, image, order, batch, kernel, group, shift";
 
 /* Values of one parameter worth enumerating, for one operator or for all. Numbers are
  * lists of one entry, floating-point ones in quarters. */
@@ -56,7 +56,7 @@ typedef struct space_spec {
     unsigned without_traits;
     const char *only,
         *without; /* operators by name, blank-separated; NULL: all, none */
-    bool equal_shapes, keep_kernels, is_ordered, any_roles;
+    bool equal_shapes, keep_kernels, is_ordered, any_roles, wide_kernels;
     int batch_cut; /* where batches may be cut, if that is not 0 */
     int deeper;    /* levels beyond those of the joint spaces */
     int64_t odd_inner, max_elements, max_dim;
@@ -110,6 +110,10 @@ static const leaf_spec matrix_leaves[] = {
     {"", 0, 2, {2, 3}, true, 0, 0, NOE_OP_ONES},
 };
 static const choice matrix_choices[] = {
+    {NOE_OP_PAD,
+     NOE_PARAM_PADS,
+     3,
+     {{4, {0, 1, 0, 0}}, {4, {1, 0, 0, 2}}, {4, {1, 1, 0, 2}}}},
     {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
     {ANY_OP, NOE_PARAM_AXES, 2, {{1, {0}}, {1, {1}}}},
     {ANY_OP, NOE_PARAM_KEEPDIMS, 1, {{1, {1}}}},
@@ -197,7 +201,10 @@ static const choice batch_choices[] = {
     {ANY_OP, NOE_PARAM_AXES, 3, {{1, {1}}, {1, {2}}, {2, {1, 2}}}},
     {ANY_OP, NOE_PARAM_KEEPDIMS, 2, {{1, {1}}, {1, {0}}}},
     {ANY_OP, NOE_PARAM_STEP, 1, {{1, {1}}}},
-    {ANY_OP, NOE_PARAM_PERM, 3, {{3, {0, 2, 1}}, {3, {1, 0, 2}}, {3, {1, 2, 0}}}},
+    {ANY_OP,
+     NOE_PARAM_PERM,
+     4,
+     {{3, {0, 2, 1}}, {3, {1, 0, 2}}, {3, {1, 2, 0}}, {3, {0, 1, 2}}}},
 };
 static const reshape_spec batch_reshapes[] = {
     {{3, {2, 3, 4}}, {2, {6, 4}}}, {{2, {6, 4}}, {3, {2, 3, 4}}},
@@ -209,18 +216,41 @@ static const reshape_spec batch_reshapes[] = {
 
 /* Kernels that are computed by convolution. */
 static const leaf_spec kernel_leaves[] = {
-    {"x", 1, 4, {1, 3, 5, 6}, false, 0, 0, ANY_OP},
-    {"p", 1, 4, {2, 3, 1, 1}, true, 0, 0, ANY_OP},
-    {"w", 1, 4, {2, 3, 2, 2}, true, 0, 0, ANY_OP},
-    {"q", 1, 4, {5, 2, 1, 1}, true, 0, 0, ANY_OP},
-    {"v", 1, 4, {5, 2, 2, 2}, true, 0, 0, ANY_OP},
+    {"x", 1, 4, {2, 3, 5, 6}, false, 0, 0, ANY_OP},
+    {"p", 1, 4, {4, 3, 1, 1}, true, 0, 0, ANY_OP},
+    {"w", 1, 4, {4, 3, 2, 2}, true, 0, 0, ANY_OP},
+    {"q", 1, 4, {5, 4, 1, 1}, true, 0, 0, ANY_OP},
+    {"v", 1, 4, {5, 4, 2, 2}, true, 0, 0, ANY_OP},
+    {"", 0, 4, {3, 1, 2, 3}, true, 0, 0, NOE_OP_AVERAGE_KERNEL},
 };
 static const choice kernel_choices[] = {
     {ANY_OP, NOE_PARAM_STRIDES, 2, {{2, {1, 1}}, {2, {2, 1}}}},
     {ANY_OP, NOE_PARAM_DILATIONS, 2, {{2, {1, 1}}, {2, {1, 2}}}},
-    {ANY_OP, NOE_PARAM_PADS, 2, {{4, {0, 0, 0, 0}}, {4, {1, 0, 1, 1}}}},
-    {ANY_OP, NOE_PARAM_GROUP, 1, {{1, {1}}}},
+    {NOE_OP_CONV, NOE_PARAM_PADS, 2, {{4, {0, 0, 0, 0}}, {4, {1, 0, 1, 1}}}},
+    {ANY_OP, NOE_PARAM_PADS, 1, {{4, {0, 0, 0, 0}}}},
+    {ANY_OP, NOE_PARAM_KERNEL_SHAPE, 1, {{2, {2, 3}}}},
+    {ANY_OP, NOE_PARAM_COUNT_INCLUDE_PAD, 2, {{1, {1}}, {1, {0}}}},
+    {ANY_OP, NOE_PARAM_GROUP, 2, {{1, {1}}, {1, {3}}}},
     {ANY_OP, NOE_PARAM_PERM, 1, {{4, {1, 0, 2, 3}}}},
+};
+
+/* Groups of channels, and windows as large as the image. */
+static const leaf_spec group_leaves[] = {
+    {"x", 2, 4, {2, 4, 3, 5}, false, 0, 0, ANY_OP},
+    {"w", 2, 4, {3, 4, 2, 2}, true, 0, 0, ANY_OP},
+    {"d", 2, 4, {4, 1, 2, 2}, true, 0, 0, ANY_OP},
+    {"", 0, 4, {4, 4, 1, 1}, true, 0, 0, NOE_OP_IDENTITY_KERNEL},
+};
+static const choice group_choices[] = {
+    {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
+    {ANY_OP, NOE_PARAM_STRIDES, 1, {{2, {1, 1}}}},
+    {ANY_OP, NOE_PARAM_DILATIONS, 1, {{2, {1, 1}}}},
+    {ANY_OP, NOE_PARAM_PADS, 1, {{4, {0, 0, 0, 0}}}},
+    {ANY_OP, NOE_PARAM_GROUP, 4, {{1, {1}}, {1, {2}}, {1, {4}}, {1, {8}}}},
+    {ANY_OP, NOE_PARAM_AXES, 1, {{2, {2, 3}}}},
+    {ANY_OP, NOE_PARAM_KEEPDIMS, 1, {{1, {1}}}},
+    {ANY_OP, NOE_PARAM_KERNEL_SHAPE, 1, {{2, {3, 5}}}},
+    {ANY_OP, NOE_PARAM_COUNT_INCLUDE_PAD, 2, {{1, {1}}, {1, {0}}}},
 };
 
 /* What is added to every pixel, before or after a convolution. */
@@ -260,7 +290,7 @@ static const space_spec specs[] = {
     {.name = "matrix",
      .by_default = true,
      TABLES(matrix_leaves, matrix_choices),
-     .without = "matmul reshape gather expand" ORDER_OPS,
+     .without = "matmul reshape gather expand pad" ORDER_OPS,
      .max_elements = 24,
      .max_dim = 12,
      .n_samples = 16},
@@ -276,7 +306,7 @@ static const space_spec specs[] = {
     {.name = "product",
      .by_default = true,
      TABLES(product_leaves, matrix_choices),
-     .without = "exp sqrt reciprocal div sigmoid tanh softmax expand" ORDER_OPS,
+     .without = "exp sqrt reciprocal div sigmoid tanh softmax expand pad" ORDER_OPS,
      .max_elements = 80,
      .max_dim = 20,
      .n_samples = 8},
@@ -287,6 +317,7 @@ static const space_spec specs[] = {
      .n_reshapes = N_OF(image_reshapes),
      .without = "exp sqrt reciprocal div matmul tanh sub neg softmax" ORDER_OPS,
      .is_ordered = true,
+     .batch_cut = 1,
      .max_elements = 1000,
      .max_dim = 24,
      .n_samples = 4},
@@ -308,14 +339,22 @@ static const space_spec specs[] = {
              "reduce_mean softmax",
      .batch_cut = 1,
      .max_elements = 120,
-     .max_dim = 12,
+     .max_dim = 24,
      .n_samples = 8},
     {.name = "kernel",
      .by_default = true,
      TABLES(kernel_leaves, kernel_choices),
-     .only = "conv transpose",
+     .only = "conv transpose average_pool",
      .any_roles = true,
      .deeper = 1,
+     .max_elements = 600,
+     .max_dim = 12,
+     .n_samples = 4},
+    {.name = "group",
+     .by_default = true,
+     TABLES(group_leaves, group_choices),
+     .only = "conv mul concat average_pool reduce_mean",
+     .wide_kernels = true,
      .max_elements = 400,
      .max_dim = 12,
      .n_samples = 4},
@@ -482,6 +521,7 @@ static void build(const space_spec *spec, const char *only, noe_space *space)
                          .keep_kernels = spec->keep_kernels,
                          .is_ordered = spec->is_ordered,
                          .any_roles = spec->any_roles,
+                         .wide_kernels = spec->wide_kernels,
                          .deeper = spec->deeper,
                          .odd_inner = spec->odd_inner,
                          .max_elements = spec->max_elements,
@@ -516,9 +556,34 @@ static noe_status check_names(const char *ops, noe_error *err)
     }
 }
 
+/* "matrix,batch:add,matmul": these spaces, restricted to these operators. */
+static noe_status build_listed(const char *ops, const char *colon, noe_space *spaces,
+                               int *n, noe_error *err)
+{
+    for (const char *p = ops; p < colon;) {
+        size_t len = strcspn(p, ",:");
+        int i = 0;
+        while (i < N_OF(specs) &&
+               (strlen(specs[i].name) != len || memcmp(specs[i].name, p, len) != 0))
+            i++;
+        if (i == N_OF(specs) || *n == NOE_SPACE_MAX)
+            return noe_fail(err, NOE_ERR_ARG, "'%.*s' is no space (%s)", (int)len, p,
+                            noe_space_names);
+        build(&specs[i], colon + 1, &spaces[*n]);
+        *n += spaces[*n].n_moves > 0;
+        p += len + 1;
+    }
+    return NOE_OK;
+}
+
 noe_status noe_space_build(const char *ops, noe_space *spaces, int *n, noe_error *err)
 {
+    const char *colon = strchr(ops, ':');
     *n = 0;
+    if (colon) {
+        NOE_TRY(check_names(colon + 1, err));
+        return build_listed(ops, colon, spaces, n, err);
+    }
     for (int i = 0; i < N_OF(specs); i++) {
         if (strcmp(ops, specs[i].name) == 0) {
             build(&specs[i], NULL, &spaces[(*n)++]);
@@ -558,8 +623,11 @@ static bool fits_elementwise(const noe_space *space, noe_op op, const noe_shape 
                              const noe_shape *b, const noe_shape *out)
 {
     bool like_a = noe_shape_eq(out, a), like_b = noe_shape_eq(out, b);
+    /* The dense kernel of a depthwise one is wider than both. */
+    bool kernels =
+        space->wide_kernels && op == NOE_OP_MUL && a->rank == 4 && b->rank == 4;
     if (!space->equal_shapes)
-        return like_a || like_b;
+        return like_a || like_b || kernels;
     if (like_a && like_b)
         return out->rank > 0;
     return op == NOE_OP_MUL && (a->rank == 0 || b->rank == 0);

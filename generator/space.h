@@ -53,6 +53,7 @@ typedef struct noe_space {
     int n_moves;
     bool equal_shapes; /* elementwise operands have equal shapes or one is a scalar */
     bool any_roles;    /* kernels may be convolved, too, plainly */
+    bool wide_kernels; /* products may be wider than both operands */
     int deeper;        /* levels beyond those of the joint spaces */
     bool keep_kernels; /* pad makes kernels of 3x3 out of smaller ones, and no more */
     int64_t odd_inner; /* matmul does not contract over this dimension; 0: any */
@@ -65,8 +66,8 @@ typedef struct noe_space {
 extern const char noe_space_names[];
 
 /* Builds the spaces that `ops` names: a set ("default", "taso"), one space ("matrix"),
- * or operators separated by commas, which restrict the default set to these. spaces has
- * room for NOE_SPACE_MAX. */
+ * operators separated by commas, which restrict the default set to these, or both:
+ * "matrix,batch:add,matmul". spaces has room for NOE_SPACE_MAX. */
 #define NOE_SPACE_MAX 12
 NOE_NODISCARD noe_status noe_space_build(const char *ops, noe_space *spaces, int *n,
                                          noe_error *err);

@@ -23,23 +23,26 @@ static const struct {
     int level;
 } families[] = {
     {"reduction",
-     "matmul,add,sub,mul,relu,sigmoid,reduce_sum,reduce_mean,softmax,slice,transpose,"
-     "concat,reshape",
+     "matrix,product,batch:matmul,add,sub,mul,relu,sigmoid,reduce_sum,reduce_mean,"
+     "softmax,"
+     "slice,transpose,concat,reshape",
      2},
     {"image_reduction",
-     "conv,average_pool,max_pool,add,mul,reduce_mean,slice,concat,reshape", 2},
-    {"association", "matmul,add,mul", 3},
-    {"conv_association", "conv,transpose", 3},
-    {"distribution", "matmul,add,sub,mul,concat", 3},
-    {"conv_distribution", "conv,add,concat,pad", 3},
-    {"siblings", "matmul,add,relu,sigmoid,concat,slice", 3},
-    {"conv_siblings", "conv,concat,slice", 3},
-    {"scale", "matmul,mul,add,neg,reshape", 3},
-    {"conv_scale", "conv,mul,add,average_pool,reshape,reduce_sum", 3},
-    {"attention", "matmul,add,mul,relu,softmax,concat,transpose,reshape", 3},
-    {"pad", "conv,average_pool,pad,relu,add,mul", 2},
-    {"pool", "conv,average_pool,mul,reshape", 2},
-    {"group", "conv,mul,concat", 3},
+     "image,kernel,group:conv,average_pool,max_pool,add,mul,reduce_mean,slice,concat",
+     2},
+    {"association", "product:matmul,add,mul", 3},
+    {"conv_association", "kernel:conv,transpose", 3},
+    {"distribution", "product:matmul,add,sub,mul,concat", 3},
+    {"conv_distribution", "image:conv,add,pad,concat", 3},
+    {"siblings", "product,matrix,batch:matmul,add,relu,sigmoid,concat,slice", 3},
+    {"conv_siblings", "image:conv,concat,slice", 3},
+    {"scale", "product,batch:matmul,mul,add,neg,reshape", 3},
+    {"conv_scale", "image,shift:conv,mul,add,average_pool,reshape,reduce_sum", 3},
+    {"attention", "batch:matmul,add,mul,relu,softmax,slice,concat,transpose,reshape",
+     3},
+    {"pad", "image,layout:conv,average_pool,pad,relu,add,mul", 2},
+    {"pool", "image,kernel:conv,average_pool,mul,reshape", 2},
+    {"group", "group:conv,mul,concat", 3},
 };
 
 static noe_status add_line(void *ctx, const noe_rule_line *line, noe_error *err)
