@@ -3,8 +3,7 @@
  * Inverses of the shape rules: given the output shape that is wanted of an operator,
  * and whatever is known of its operands, choose the operands' shapes and the free
  * parameters. They are guesses: what comes out is typed by the shape rules, so an
- * inverse need only be right often, and it must be able to reach every kind of instance
- * (broadcasting, vectors, groups, strides, one-sided pads, ...).
+ * inverse need only be right often, and must be able to reach every kind of instance.
  */
 #include "core/instance_search.h"
 
@@ -506,8 +505,8 @@ static bool inverse_reduce(noe_search *s, uint16_t node, const noe_shape *want)
     if (keep.i) {
         axes = suggest_axes(s, rank, want);
         axes = noe_search_param(s, node, NOE_PARAM_AXES, 0, &axes);
-        if (axes.n == 0 && !noe_search_chance(s, 8))
-            return false; /* says little */
+        if (axes.n == 0 && !noe_search_chance(s, 8)) /* says little */
+            return false;
     } else {
         if (noe_search_has_param(s, node, NOE_PARAM_AXES, 0, &axes))
             rank += axes.n;
@@ -559,7 +558,7 @@ static bool inverse_softmax(noe_search *s, uint16_t node, const noe_shape *want)
 
 /* Layout */
 
-/* Any permutation, or one that leaves leading axes alone: what rules speak of most. */
+/* Any permutation, or one that leaves leading axes alone. */
 static noe_value choose_perm(noe_search *s, int rank)
 {
     noe_value perm = list_of(rank);
@@ -583,8 +582,8 @@ static bool inverse_transpose(noe_search *s, uint16_t node, const noe_shape *wan
                : noe_search_has_param(s, node, NOE_PARAM_PERM, 0, &given)
                    ? given.n
                    : noe_search_rank(s, 0, MAX_SHAPE_RANK);
-    noe_value perm = choose_perm(s, rank);
-    perm = noe_search_param(s, node, NOE_PARAM_PERM, 0, &perm);
+    noe_value some = choose_perm(s, rank);
+    noe_value perm = noe_search_param(s, node, NOE_PARAM_PERM, 0, &some);
     if (x)
         return true;
     if (perm.n != rank || rank > NOE_MAX_RANK)
@@ -766,7 +765,7 @@ static bool inverse_pad(noe_search *s, uint16_t node, const noe_shape *want)
     }
     int rank = x ? x->rank : want->rank;
     noe_value pads = list_of(2 * rank);
-    bool spatial = rank > 2 && noe_search_chance(s, 2); /* images: nothing else */
+    bool spatial = rank > 2 && noe_search_chance(s, 2);
     for (int i = 0; i < 2 * rank; i++) {
         int64_t most = !x ? (want->dim[i % rank] - 1) / 2 : 2;
         if (!(spatial && i % rank < 2) && noe_search_chance(s, 2))
