@@ -15,7 +15,7 @@ typedef struct noe_trial {
     double expected; /* seconds of a run, about; set by the caller */
     bool done;       /* false: nothing is computed, or it takes no time */
     bool failed;     /* it could not be timed: then it must not be shipped */
-    bool faster; /* the whole confidence interval lies above 1, its middle above 1.01 */
+    bool faster;     /* the whole confidence interval lies above 1.01 */
     noe_pair_measure pair;
     double difference; /* of the outputs, seen where it was timed; negative: not seen */
 } noe_trial;
