@@ -26,6 +26,8 @@ typedef struct law {
 #define MAT  "matmul,add,mul,concat,slice,transpose"
 #define CONV "conv,add,mul,concat,slice,reshape"
 #define POOL "conv,average_pool,pad,add"
+#define ORD  "add,relu,max,reduce_max"
+#define MAXP "relu,max_pool,concat"
 
 static const law laws[] = {
     {EW, "add(?a, add(?b, ?c)) => add(add(?a, ?b), ?c)", {"2,3", "2,3", "2,3"}},
@@ -165,6 +167,23 @@ static const law laws[] = {
      "conv(?a, ?b) => conv[pads=[1, 1, 1, 1]](?a, pad[pads=[0, 0, 1, 1, 0, 0, 1, "
      "1]](?b))",
      {"1,3,5,5", "4,3,1,1"}},
+    /* order: none of these holds for residues, but for the last */
+    {ORD, "max(max(?a, ?b), ?c) => max(?a, max(?b, ?c))", {"2,3", "2,3", "2,3"}},
+    /* relu(max(a, b)) = max(relu(a), relu(b)) follows */
+    {ORD, "max(?a, zeros[shape=[2,3]]()) => relu(?a)", {"2,3"}},
+    {"mul,abs", "mul(abs(?a), abs(?b)) => abs(mul(?a, ?b))", {"2,3", "2,3"}},
+    {ORD,
+     "max(add(?a, ?c), add(?b, ?c)) => add(max(?a, ?b), ?c)",
+     {"2,3", "2,3", "2,3"}},
+    {ORD,
+     "max(reduce_max[axes=[1]](?a), reduce_max[axes=[1]](?b)) => "
+     "reduce_max[axes=[1]](max(?a, ?b))",
+     {"2,3", "2,3"}},
+    {ORD, "reduce_max[axes=[1]](relu(?a)) => relu(reduce_max[axes=[1]](?a))", {"2,3"}},
+    {MAXP,
+     "max_pool[kernel_shape=[3,3], pads=[1,1,1,1]](relu(?a)) => "
+     "relu(max_pool[kernel_shape=[3,3], pads=[1,1,1,1]](?a))",
+     {"2,4,6,5"}},
 };
 
 /* Rules of one set, made once a process: the tests of a case run in one. */
