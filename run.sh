@@ -55,7 +55,7 @@ else
     say "Candidates are there from an interrupted run"
   else
     say "Generating candidates (minutes; Ctrl-C and ./run.sh again are fine)"
-    $bin/noether-generate --db $new
+    $bin/noether-generate --db $new --level "${NOETHER_LEVEL:-2}"
     : >$new.generated
   fi
   say "Verifying candidates (minutes; what is proved is kept)"
