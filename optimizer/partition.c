@@ -359,20 +359,11 @@ static void forget_kinds(parts *p)
     p->n_kinds = 0;
 }
 
-static noe_status copy_live(const noe_graph *g, noe_graph **out, noe_error *err)
-{
-    noe_rewriter r;
-    noe_rewriter_init(&r, g);
-    noe_status status = noe_rewriter_finish(&r, NULL, out, NULL, err);
-    noe_rewriter_clear(&r);
-    return status;
-}
-
 static noe_status run_passes(parts *p, const noe_graph *g)
 {
     noe_search_result *r = p->result;
     bool changed = true, changed_before = true;
-    NOE_TRY(copy_live(g, &r->graph, p->err));
+    NOE_TRY(noe_rewriter_copy_live(g, &r->graph, p->err));
     noe_status status = noe_costs_accept(p->costs, r->graph, p->err);
     if (status == NOE_ERR_CANCELLED)
         r->interrupted = true;
@@ -410,7 +401,7 @@ static noe_status replay_whole(const noe_graph *g, const noe_rule_set *rules,
     NOE_TRY(noe_costs_accept(costs, g, err));
     NOE_TRY(replay(options->script, 0, 0, rules, g, r, err));
     if (!r->graph)
-        NOE_TRY(copy_live(g, &r->graph, err));
+        NOE_TRY(noe_rewriter_copy_live(g, &r->graph, err));
     r->n_parts = r->n_path > 0;
     r->parts = noe_calloc(1, sizeof *r->parts);
     r->parts[0] = (noe_search_part){.n_copies = 1,
@@ -442,7 +433,7 @@ static noe_status search_whole(const noe_env *env, const noe_graph *g,
     noe_graph_free(result->graph); /* it may be a form that was rejected */
     result->graph = NULL;
     count_rules(result, rules->n);
-    return copy_live(g, &result->graph, err);
+    return noe_rewriter_copy_live(g, &result->graph, err);
 }
 
 noe_status noe_search_parts(const noe_env *env, const noe_graph *g,
@@ -475,7 +466,7 @@ noe_status noe_search_parts(const noe_env *env, const noe_graph *g,
         noe_graph_free(result->graph);
         result->after = result->before;
         result->n_path = result->n_parts = 0;
-        status = copy_live(g, &result->graph, err);
+        status = noe_rewriter_copy_live(g, &result->graph, err);
     }
     if (status == NOE_OK)
         count_rules(result, rules->n);

@@ -103,3 +103,12 @@ noe_status noe_rewriter_finish(noe_rewriter *r, const uint8_t *base_fresh,
     r->n_redirects = 0;
     return status;
 }
+
+noe_status noe_rewriter_copy_live(const noe_graph *g, noe_graph **out, noe_error *err)
+{
+    noe_rewriter r;
+    noe_rewriter_init(&r, g);
+    noe_status status = noe_rewriter_finish(&r, NULL, out, NULL, err);
+    noe_rewriter_clear(&r);
+    return status;
+}

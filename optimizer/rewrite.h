@@ -46,4 +46,8 @@ NOE_NODISCARD noe_status noe_rewriter_finish(noe_rewriter *r, const uint8_t *bas
                                              noe_graph **out, uint8_t **fresh,
                                              noe_error *err);
 
+/* A copy of what the outputs need. */
+NOE_NODISCARD noe_status noe_rewriter_copy_live(const noe_graph *g, noe_graph **out,
+                                                noe_error *err);
+
 #endif

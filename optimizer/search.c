@@ -618,21 +618,11 @@ static noe_status look_at_top(search *s)
 
 /* ---- the whole ---- */
 
-/* A copy of what the outputs need. */
-static noe_status copy_live(const noe_graph *g, noe_graph **out, noe_error *err)
-{
-    noe_rewriter r;
-    noe_rewriter_init(&r, g);
-    noe_status status = noe_rewriter_finish(&r, NULL, out, NULL, err);
-    noe_rewriter_clear(&r);
-    return status;
-}
-
 static noe_status start(search *s, const noe_graph *g)
 {
     noe_state first = {
         .parent = NOE_STATE_NONE, .start = NOE_STATE_NONE, .site = {-1, 0, 0}};
-    NOE_TRY(copy_live(g, &first.graph, s->err));
+    NOE_TRY(noe_rewriter_copy_live(g, &first.graph, s->err));
     s->best = noe_frontier_add(&s->frontier, &first);
     noe_cost *cost = &s->frontier.states[s->best].cost;
     NOE_TRY(noe_costs_accept(s->costs, first.graph, s->err));
@@ -658,7 +648,7 @@ static noe_status give_up(search *s, const noe_graph *g)
                        .parent = NOE_STATE_NONE,
                        .start = NOE_STATE_NONE,
                        .site = {-1, 0, 0}};
-    NOE_TRY(copy_live(g, &input.graph, s->err));
+    NOE_TRY(noe_rewriter_copy_live(g, &input.graph, s->err));
     s->best = noe_frontier_add(&s->frontier, &input);
     return NOE_OK;
 }
