@@ -206,6 +206,21 @@ typedef struct window {
     int64_t kernel, stride, dilation, begin, end;
 } window;
 
+/* That of spatial axis i under convolution weights. */
+static noe_status kernel_window(const noe_shape_query *q, const noe_shape *w, int i,
+                                window *out)
+{
+    const noe_value *pads = param(q, NOE_PARAM_PADS);
+    if (w->dim[2 + i] == 0)
+        return noe_fail(q->err, NOE_ERR_SHAPE, "the kernel is 0 on spatial axis %d", i);
+    *out = (window){.kernel = w->dim[2 + i],
+                    .stride = param(q, NOE_PARAM_STRIDES)->list[i],
+                    .dilation = param(q, NOE_PARAM_DILATIONS)->list[i],
+                    .begin = pads->list[i],
+                    .end = pads->list[w->rank - 2 + i]};
+    return NOE_OK;
+}
+
 /* Extent of a dilated kernel. */
 static noe_status extent(const noe_shape_query *q, const window *w, int64_t *out)
 {
@@ -284,18 +299,11 @@ noe_status noe_shape_conv(const noe_shape_query *q, noe_shape *out)
     NOE_TRY(want_list(q, NOE_PARAM_PADS, 2 * n, 0));
     NOE_TRY(want_list(q, NOE_PARAM_DILATIONS, n, 1));
     NOE_TRY(conv_groups(q));
-    const noe_value *pads = param(q, NOE_PARAM_PADS);
     *out = noe_shape_make(2, (int64_t[]){x->dim[0], w->dim[0]});
     out->rank = x->rank;
     for (int i = 0; i < n; i++) {
-        if (w->dim[2 + i] == 0)
-            return noe_fail(q->err, NOE_ERR_SHAPE, "the kernel is 0 on spatial axis %d",
-                            i);
-        window win = {.kernel = w->dim[2 + i],
-                      .stride = param(q, NOE_PARAM_STRIDES)->list[i],
-                      .dilation = param(q, NOE_PARAM_DILATIONS)->list[i],
-                      .begin = pads->list[i],
-                      .end = pads->list[n + i]};
+        window win;
+        NOE_TRY(kernel_window(q, w, i, &win));
         NOE_TRY(slide(q, i, x->dim[2 + i], &win, &out->dim[2 + i]));
     }
     return NOE_OK;
@@ -350,7 +358,6 @@ static noe_status spread(const noe_shape_query *q, int axis, int64_t dim,
 noe_status noe_shape_conv_transpose(const noe_shape_query *q, noe_shape *out)
 {
     const noe_shape *x = input(q, 0), *w = input(q, 1);
-    const noe_value *pads = param(q, NOE_PARAM_PADS);
     NOE_TRY(want_rank(q, 0, MIN_CONV_RANK, MAX_CONV_RANK));
     NOE_TRY(want_rank(q, 1, x->rank, x->rank));
     int n = x->rank - 2;
@@ -360,14 +367,8 @@ noe_status noe_shape_conv_transpose(const noe_shape_query *q, noe_shape *out)
     *out = *x;
     NOE_TRY(transposed_groups(q, &out->dim[1]));
     for (int i = 0; i < n; i++) {
-        if (w->dim[2 + i] == 0)
-            return noe_fail(q->err, NOE_ERR_SHAPE, "the kernel is 0 on spatial axis %d",
-                            i);
-        window win = {.kernel = w->dim[2 + i],
-                      .stride = param(q, NOE_PARAM_STRIDES)->list[i],
-                      .dilation = param(q, NOE_PARAM_DILATIONS)->list[i],
-                      .begin = pads->list[i],
-                      .end = pads->list[n + i]};
+        window win;
+        NOE_TRY(kernel_window(q, w, i, &win));
         NOE_TRY(spread(q, i, x->dim[2 + i], &win, &out->dim[2 + i]));
     }
     return NOE_OK;
