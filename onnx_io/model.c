@@ -56,6 +56,12 @@ noe_pool *noe_onnx_pool(const noe_onnx_model *m)
     return m->pool;
 }
 
+const void *noe_onnx_bytes(const noe_onnx_model *m, size_t *len)
+{
+    *len = m->bytes.len;
+    return m->bytes.at;
+}
+
 bool noe_onnx_is_self_contained(const noe_onnx_model *m)
 {
     for (uint32_t i = 0; i < m->n_initializers; i++) {

@@ -44,6 +44,8 @@ void noe_onnx_free(noe_onnx_model *m);
  * options say otherwise). The graph and its pool live as long as the model. */
 const noe_graph *noe_onnx_graph(const noe_onnx_model *m);
 noe_pool *noe_onnx_pool(const noe_onnx_model *m);
+/* The file, as it was read; lives as long as the model. */
+const void *noe_onnx_bytes(const noe_onnx_model *m, size_t *len);
 /* Does the model refer to no other file (external data)? */
 bool noe_onnx_is_self_contained(const noe_onnx_model *m);
 /* Initializers that are graph inputs too and were imported as inputs. */

@@ -2,7 +2,7 @@
  *
  * Talk, cancellation and clocks. noe_progress looks at the clock before it formats
  * anything, so that inner loops may call it freely; the last time is one variable for
- * the whole process, since there is one terminal. Only the thread that owns the
+ * each thread. Only the thread that owns the
  * environment may log or report progress.
  */
 #include "core/base/env.h"
@@ -17,7 +17,7 @@
 #define PROGRESS_PERIOD_SECONDS 1.0
 #define MAX_TEXT                2000
 
-static double last_progress;
+static _Thread_local double last_progress;
 
 void noe_log(const noe_env *env, noe_log_level level, const char *fmt, ...)
 {

@@ -142,63 +142,78 @@ _Noreturn static void exit_after_output(const noe_program *program)
     exit(noe_status_exit_code(NOE_OK));
 }
 
-static void parse_int(const noe_program *program, const noe_option *o,
-                      const char *shown, const char *text)
+static noe_status parse_int(const noe_option *o, const char *shown, const char *text,
+                            noe_error *err)
 {
     char *end;
     errno = 0;
     long long value = strtoll(text, &end, 10);
     if (end == text || *end || isspace((unsigned char)*text))
-        die_of_usage(program, "%s: '%s' is no integer", shown, text);
+        return noe_fail(err, NOE_ERR_ARG, "%s: '%s' is no integer", shown, text);
     if (errno == ERANGE)
-        die_of_usage(program, "%s: '%s' is too large an integer", shown, text);
+        return noe_fail(err, NOE_ERR_ARG, "%s: '%s' is too large an integer", shown,
+                        text);
     if (has_range(o) && ((double)value < o->min || (double)value > o->max))
-        die_of_usage(program, "%s: %lld is not within %.0f..%.0f", shown, value, o->min,
-                     o->max);
+        return noe_fail(err, NOE_ERR_ARG, "%s: %lld is not within %.0f..%.0f", shown,
+                        value, o->min, o->max);
     *(int64_t *)o->target = value;
+    return NOE_OK;
 }
 
-static void parse_real(const noe_program *program, const noe_option *o,
-                       const char *shown, const char *text)
+static noe_status parse_real(const noe_option *o, const char *shown, const char *text,
+                             noe_error *err)
 {
     char *end;
     double value = strtod(text, &end);
     if (end == text || *end || isspace((unsigned char)*text) || !isfinite(value))
-        die_of_usage(program, "%s: '%s' is no finite number", shown, text);
+        return noe_fail(err, NOE_ERR_ARG, "%s: '%s' is no finite number", shown, text);
     if (has_range(o) && (value < o->min || value > o->max))
-        die_of_usage(program, "%s: %s is not within %g..%g", shown, text, o->min,
-                     o->max);
+        return noe_fail(err, NOE_ERR_ARG, "%s: %s is not within %g..%g", shown, text,
+                        o->min, o->max);
     *(double *)o->target = value;
+    return NOE_OK;
 }
 
-static void parse_value(const noe_program *program, const noe_option *o,
-                        const char *shown, const char *text)
+static noe_status add_text(const noe_option *o, const char *shown, const char *text,
+                           noe_error *err)
+{
+    noe_option_texts *texts = o->target;
+    int max = (int)(sizeof texts->text / sizeof *texts->text);
+    if (texts->n == max)
+        return noe_fail(err, NOE_ERR_ARG, "%s: given more than %d times at '%s'", shown,
+                        max, text);
+    texts->text[texts->n++] = text;
+    return NOE_OK;
+}
+
+static noe_status parse_value(const noe_option *o, const char *shown, const char *text,
+                              noe_error *err)
 {
     if (!*text)
-        die_of_usage(program, "%s: the value is empty", shown);
+        return noe_fail(err, NOE_ERR_ARG, "%s: the value is empty", shown);
     switch (o->kind) {
     case NOE_OPTION_FLAG:
         NOE_ASSERT(o->kind != NOE_OPTION_FLAG); /* has no value */
-        return;
+        return NOE_OK;
     case NOE_OPTION_INT:
-        parse_int(program, o, shown, text);
-        return;
+        return parse_int(o, shown, text, err);
     case NOE_OPTION_REAL:
-        parse_real(program, o, shown, text);
-        return;
+        return parse_real(o, shown, text, err);
     case NOE_OPTION_TEXT:
         *(const char **)o->target = text;
-        return;
-    case NOE_OPTION_TEXTS: {
-        noe_option_texts *texts = o->target;
-        int max = (int)(sizeof texts->text / sizeof *texts->text);
-        if (texts->n == max)
-            die_of_usage(program, "%s: given more than %d times at '%s'", shown, max,
-                         text);
-        texts->text[texts->n++] = text;
-        return;
+        return NOE_OK;
+    case NOE_OPTION_TEXTS:
+        return add_text(o, shown, text, err);
     }
-    }
+    return NOE_OK;
+}
+
+static void take_value(const noe_program *program, const noe_option *o,
+                       const char *shown, const char *text)
+{
+    noe_error err;
+    if (parse_value(o, shown, text, &err) != NOE_OK)
+        die_of_usage(program, "%s", err.text);
 }
 
 static const noe_option *find_long(const noe_program *program, const char *name,
@@ -247,7 +262,7 @@ static int take_long(const noe_program *program, const char *arg, const char *ne
     }
     if (!value && !next)
         die_of_usage(program, "%s: the value %s is missing", shown, o->operand);
-    parse_value(program, o, shown, value ? value : next);
+    take_value(program, o, shown, value ? value : next);
     return !value;
 }
 
@@ -269,7 +284,7 @@ static int take_letters(const noe_program *program, const char *arg, const char 
         }
         if (!c[1] && !next)
             die_of_usage(program, "%s: the value %s is missing", shown, o->operand);
-        parse_value(program, o, shown, c[1] ? c + 1 : next);
+        take_value(program, o, shown, c[1] ? c + 1 : next);
         return !c[1];
     }
     return 0;
@@ -298,6 +313,20 @@ void noe_options_parse(const noe_program *program, int argc, char **argv,
     if (n < program->min_operands)
         die_of_usage(program, "an operand is missing, want '%s'", program->operands);
     *n_operands = n;
+}
+
+noe_status noe_option_set(const noe_program *program, const char *name,
+                          const char *value, noe_error *err)
+{
+    const noe_option *o = find_long(program, name, strlen(name));
+    if (!o)
+        return noe_fail(err, NOE_ERR_ARG, "there is no option '%s'", name);
+    if (o->kind != NOE_OPTION_FLAG)
+        return parse_value(o, name, value, err);
+    if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
+        return noe_fail(err, NOE_ERR_ARG, "%s: '%s' is not 0 or 1", name, value);
+    *(int *)o->target = *value == '1';
+    return NOE_OK;
 }
 
 int noe_report(const noe_program *program, const noe_error *err)

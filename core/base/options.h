@@ -50,6 +50,11 @@ typedef struct noe_program {
 void noe_options_parse(const noe_program *program, int argc, char **argv,
                        const char **operands, int *n_operands);
 
+/* Sets an option by its long name, for callers that have no command line; a flag to "0"
+ * or "1". value must live as long as the option's target. */
+NOE_NODISCARD noe_status noe_option_set(const noe_program *program, const char *name,
+                                        const char *value, noe_error *err);
+
 /* Prints "NAME: error: TEXT" and returns the exit code for main.c to return. */
 int noe_report(const noe_program *program, const noe_error *err);
 
