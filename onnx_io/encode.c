@@ -11,49 +11,21 @@
 #define SHELL_IR     8
 #define SHELL_DOMAIN "noether.shell"
 
-static Onnx__ValueInfoProto *value_info(noe_arena *a, const char *kind, uint32_t number,
-                                        const noe_type *type)
-{
-    Onnx__ValueInfoProto *v = NOE_NEW(a, Onnx__ValueInfoProto);
-    Onnx__TypeProto *t = NOE_NEW(a, Onnx__TypeProto);
-    Onnx__TypeProto__Tensor *tensor = NOE_NEW(a, Onnx__TypeProto__Tensor);
-    Onnx__TensorShapeProto *shape = NOE_NEW(a, Onnx__TensorShapeProto);
-    onnx__value_info_proto__init(v);
-    onnx__type_proto__init(t);
-    onnx__type_proto__tensor__init(tensor);
-    onnx__tensor_shape_proto__init(shape);
-    v->name = noe_arena_printf(a, "%s%u", kind, number);
-    v->type = t;
-    t->tensor_type = tensor;
-    tensor->has_elem_type = 1;
-    tensor->elem_type = noe_dtype_to_onnx(type->dtype);
-    tensor->shape = shape;
-    shape->n_dim = (size_t)type->shape.rank;
-    shape->dim = NOE_NEW_N(a, Onnx__TensorShapeProto__Dimension *, shape->n_dim + 1);
-    for (size_t i = 0; i < shape->n_dim; i++) {
-        shape->dim[i] = NOE_NEW(a, Onnx__TensorShapeProto__Dimension);
-        onnx__tensor_shape_proto__dimension__init(shape->dim[i]);
-        shape->dim[i]->has_dim_value = 1;
-        shape->dim[i]->dim_value = type->shape.dim[i];
-    }
-    return v;
-}
-
 static void declare(noe_arena *a, const noe_graph *g, Onnx__GraphProto *p)
 {
     p->input = NOE_NEW_N(a, Onnx__ValueInfoProto *, g->n_nodes + 1);
     p->output = NOE_NEW_N(a, Onnx__ValueInfoProto *, g->n_outputs + 1);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         if (g->nodes[i].op == NOE_OP_INPUT) {
-            p->input[p->n_input] =
-                value_info(a, "x", (uint32_t)p->n_input, g->nodes[i].types);
+            p->input[p->n_input] = noe_onnx_value_info(
+                a, noe_arena_printf(a, "x%zu", p->n_input), g->nodes[i].types);
             p->n_input++;
         }
     }
     for (; p->n_output < g->n_outputs; p->n_output++)
         p->output[p->n_output] =
-            value_info(a, "y", (uint32_t)p->n_output,
-                       noe_graph_type(g, g->outputs[p->n_output].ref));
+            noe_onnx_value_info(a, noe_arena_printf(a, "y%zu", p->n_output),
+                                noe_graph_type(g, g->outputs[p->n_output].ref));
 }
 
 static noe_status load_shell(const noe_graph *g, int opset, noe_onnx_model **m,

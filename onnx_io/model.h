@@ -181,4 +181,8 @@ int64_t noe_onnx_attr_int(const Onnx__NodeProto *n, const char *name,
 double noe_onnx_attr_float(const Onnx__NodeProto *n, const char *name,
                            double otherwise);
 
+/* builder.c: a declaration; shape static. */
+Onnx__ValueInfoProto *noe_onnx_value_info(noe_arena *a, const char *name,
+                                          const noe_type *type);
+
 #endif

@@ -2,8 +2,7 @@
  *
  * Talk, cancellation and clocks. noe_progress looks at the clock before it formats
  * anything, so that inner loops may call it freely; the last time is one variable for
- * each thread. Only the thread that owns the
- * environment may log or report progress.
+ * each thread. Only the thread that owns the environment may log or report progress.
  */
 #include "core/base/env.h"
 #include "core/base/mem.h"
