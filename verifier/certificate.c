@@ -7,6 +7,12 @@
  * proof uses is evaluated at typed instances of the rule: its terms get types by the
  * shape rules, its condition is evaluated, and both sides are compared in FIELD. A
  * proof with a step that fails anywhere is no proof.
+ *
+ * The laws of shapes are instances of nothing that could be evaluated, but they are
+ * true of well-typed terms only, and E-matching makes others on its way: from
+ * transpose[perm=$p](add(?a, ?b)) also transpose[perm=$p](?b), whatever the rank of ?b,
+ * and its law would give any rule. So each term that a law is used of must be
+ * well-typed at the instances, too.
  */
 #include "verifier/certificate.h"
 #include "core/field_check.h"
@@ -43,13 +49,13 @@ static void add_step(const noe_axioms *axioms, noe_certificate *c, const noe_ste
 }
 
 /* Finds the mark in an instance of a quantified formula; laws have none. */
-static void read_instance(const noe_encoder *e, const noe_axioms *axioms, Z3_ast a,
+static bool read_instance(const noe_encoder *e, const noe_axioms *axioms, Z3_ast a,
                           noe_certificate *c)
 {
     int direction;
     noe_step step = {.axiom = -1};
     if (Z3_get_ast_kind(e->z3, a) != Z3_APP_AST)
-        return;
+        return false;
     Z3_app app = Z3_to_app(e->z3, a);
     unsigned n = Z3_get_app_num_args(e->z3, app);
     Z3_decl_kind kind = Z3_get_decl_kind(e->z3, Z3_get_app_decl(e->z3, app));
@@ -59,12 +65,14 @@ static void read_instance(const noe_encoder *e, const noe_axioms *axioms, Z3_ast
         for (unsigned i = 0; i < n; i++)
             step.arg[i] = Z3_get_app_arg(e->z3, app, i);
         add_step(axioms, c, &step);
-        return;
+        return true;
     }
     if (kind != Z3_OP_AND && kind != Z3_OP_OR && kind != Z3_OP_NOT)
-        return;
+        return false;
+    bool found = false;
     for (unsigned i = 0; i < n; i++)
-        read_instance(e, axioms, Z3_get_app_arg(e->z3, app, i), c);
+        found |= read_instance(e, axioms, Z3_get_app_arg(e->z3, app, i), c);
+    return found;
 }
 
 typedef struct id_set {
@@ -85,10 +93,26 @@ static bool insert(id_set *s, unsigned id)
     return is_new;
 }
 
+/* Tensors in an instance of a law, the largest ones only. */
+static void read_law(const noe_encoder *e, Z3_ast a, id_set *seen, noe_certificate *c)
+{
+    if (Z3_get_ast_kind(e->z3, a) != Z3_APP_AST ||
+        !insert(seen, Z3_get_ast_id(e->z3, a)))
+        return;
+    if (Z3_get_sort(e->z3, a) == e->tensor) {
+        NOE_PUSH(c->term, c->n_terms, c->cap_terms, a);
+        return;
+    }
+    Z3_app app = Z3_to_app(e->z3, a);
+    unsigned n = Z3_get_app_num_args(e->z3, app);
+    for (unsigned i = 0; i < n; i++)
+        read_law(e, Z3_get_app_arg(e->z3, app, i), seen, c);
+}
+
 void noe_certificate_collect(const noe_encoder *e, const noe_axioms *axioms,
                              Z3_ast proof, noe_certificate *c)
 {
-    id_set set = {0};
+    id_set set = {0}, terms = {0};
     Z3_ast *stack = NULL;
     size_t n = 0, cap = 0;
     NOE_PUSH(stack, n, cap, proof);
@@ -101,7 +125,9 @@ void noe_certificate_collect(const noe_encoder *e, const noe_axioms *axioms,
         unsigned n_args = Z3_get_app_num_args(e->z3, app);
         Z3_decl_kind kind = Z3_get_decl_kind(e->z3, Z3_get_app_decl(e->z3, app));
         if (kind == Z3_OP_PR_QUANT_INST) {
-            read_instance(e, axioms, Z3_get_app_arg(e->z3, app, n_args - 1), c);
+            Z3_ast instance = Z3_get_app_arg(e->z3, app, n_args - 1);
+            if (!read_instance(e, axioms, instance, c))
+                read_law(e, instance, &terms, c);
             continue;
         }
         for (unsigned i = 0; i < n_args; i++) {
@@ -111,6 +137,14 @@ void noe_certificate_collect(const noe_encoder *e, const noe_axioms *axioms,
     }
     free(stack);
     free(set.seen);
+    free(terms.seen);
+}
+
+void noe_certificate_clear(noe_certificate *c)
+{
+    free(c->step);
+    free(c->term);
+    *c = (noe_certificate){0};
 }
 
 /* Printing */
@@ -201,6 +235,11 @@ static void print_ast(const noe_encoder *e, Z3_ast a, noe_buf *b)
     noe_buf_puts(b, "(");
     print_arguments(e, a, 0, b);
     noe_buf_puts(b, ")");
+}
+
+void noe_term_print(const noe_encoder *e, Z3_ast term, noe_buf *b)
+{
+    print_ast(e, term, b);
 }
 
 void noe_step_print(const noe_encoder *e, const noe_axioms *axioms,
@@ -465,6 +504,14 @@ static bool read_type(const reader *r, Z3_ast a, noe_type *t)
     }
     return read_params(r, a, op, in, info->max_in, &params) &&
            noe_op_infer(op, &params, in, info->max_in, t, NULL) == NOE_OK;
+}
+
+bool noe_term_is_typed(const noe_encoder *e, Z3_ast term, const noe_rule *rule,
+                       const noe_instance *inst)
+{
+    reader r = {e, rule, inst};
+    noe_type type;
+    return read_type(&r, term, &type);
 }
 
 /* Values of terms: the candidate's variables have the random values of `values`. */

@@ -17,12 +17,15 @@ typedef struct noe_step {
 typedef struct noe_certificate {
     noe_step *step;
     int n, cap;
+    Z3_ast *term; /* tensors that instances of the laws of shapes speak about */
+    int n_terms, cap_terms;
 } noe_certificate;
 
-/* Adds the axiom instances that the proof uses; those known already are not repeated.
- */
+/* Adds the axiom instances that the proof uses, and the terms that its laws are used
+ * of; those known already are not repeated. */
 void noe_certificate_collect(const noe_encoder *e, const noe_axioms *axioms,
                              Z3_ast proof, noe_certificate *c);
+void noe_certificate_clear(noe_certificate *c);
 /* "name ?a=relu(?b) $k=0" */
 void noe_step_print(const noe_encoder *e, const noe_axioms *axioms,
                     const noe_step *step, noe_buf *b);
@@ -31,5 +34,9 @@ void noe_step_print(const noe_encoder *e, const noe_axioms *axioms,
 bool noe_step_holds(const noe_encoder *e, const noe_axioms *axioms,
                     const noe_step *step, const noe_rule *rule,
                     const noe_instance *inst, noe_instance *scratch);
+/* The term is well-typed at the instance: laws of shapes say nothing of others. */
+bool noe_term_is_typed(const noe_encoder *e, Z3_ast term, const noe_rule *rule,
+                       const noe_instance *inst);
+void noe_term_print(const noe_encoder *e, Z3_ast term, noe_buf *b);
 
 #endif

@@ -108,6 +108,7 @@ void noe_encoder_init(noe_encoder *e, Z3_context z3)
     e->real = Z3_mk_uninterpreted_sort(z3, symbol(e, "D"));
     e->number = Z3_mk_int_sort(z3);
     e->boolean = Z3_mk_bool_sort(z3);
+    e->typed = Z3_mk_func_decl(z3, symbol(e, "typed"), 1, &e->tensor, e->boolean);
     declare_operators(e);
     declare_functions(e);
 }

@@ -53,6 +53,7 @@ typedef struct noe_encoder {
     Z3_func_decl op[NOE_OP_COUNT];
     Z3_func_decl fn[NOE_FN_COUNT];
     Z3_func_decl make_list[NOE_MAX_LIST + 1];
+    Z3_func_decl typed; /* mark of the terms that laws are used of */
 } noe_encoder;
 
 /* What a rule's variables stand for in a formula. */

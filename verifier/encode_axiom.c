@@ -167,9 +167,31 @@ static Z3_ast bind(law *l, Z3_sort sort)
     return a;
 }
 
+/* The tensor that a law is about: its trigger is that, its shape or a dimension of it.
+ */
+static Z3_ast subject(const law *l, Z3_ast trigger)
+{
+    Z3_context z3 = l->e->z3;
+    for (;;) {
+        if (Z3_get_sort(z3, trigger) == l->e->tensor)
+            return trigger;
+        if (Z3_get_ast_kind(z3, trigger) != Z3_APP_AST ||
+            Z3_get_app_num_args(z3, Z3_to_app(z3, trigger)) == 0)
+            return NULL;
+        trigger = Z3_get_app_arg(z3, Z3_to_app(z3, trigger), 0);
+    }
+}
+
+/* Laws hold for well-typed terms. The mark, which means nothing to Z3, says of which
+ * term an instance in a proof is: noe_term_is_typed is asked of it. */
 static void emit_law(law *l, Z3_ast trigger, Z3_ast body)
 {
     Z3_pattern pattern = Z3_mk_pattern(l->e->z3, 1, &trigger);
+    Z3_ast term = subject(l, trigger);
+    if (term) {
+        Z3_ast both[2] = {Z3_mk_app(l->e->z3, l->e->typed, 1, &term), body};
+        body = Z3_mk_and(l->e->z3, 2, both);
+    }
     if (!l->left_out)
         l->emit(l->ctx,
                 Z3_mk_forall_const(l->e->z3, 0, l->n, l->bound, 1, &pattern, body));

@@ -141,6 +141,23 @@ static bool prove_root(attempt *a, noe_scope *scope, int root)
     return answer == Z3_L_FALSE;
 }
 
+/* Laws of shapes were used of well-typed terms only. */
+static bool check_terms(attempt *a)
+{
+    for (int t = 0; t < a->steps.n_terms; t++) {
+        for (int i = 0; i < a->n; i++) {
+            if (noe_term_is_typed(&a->s->e, a->steps.term[t], a->rule, a->instances[i]))
+                continue;
+            noe_buf_puts(&a->reason, "a term of the proof is ill-typed at ");
+            noe_instance_print(&a->reason, a->rule, a->instances[i]);
+            noe_buf_puts(&a->reason, ": ");
+            noe_term_print(&a->s->e, a->steps.term[t], &a->reason);
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check_steps(attempt *a)
 {
     const noe_prover *p = a->p;
@@ -169,7 +186,7 @@ static bool succeeds(attempt *a, noe_proof *proof)
     for (int i = 0; i < a->rule->n_roots && ok; i++)
         ok = prove_root(a, &scope, i);
     proof->rlimit += noe_solver_spent(a->s) - before;
-    return ok && check_steps(a);
+    return ok && check_steps(a) && check_terms(a);
 }
 
 /* What a proof used, over all its attempts. */
@@ -209,7 +226,7 @@ static void record(const attempt *a, evidence *e)
 
 static void clear_attempt(attempt *a)
 {
-    free(a->steps.step);
+    noe_certificate_clear(&a->steps);
     noe_buf_clear(&a->reason);
 }
 
@@ -260,10 +277,14 @@ static int gather(const noe_rule *rule, noe_instance **rest, int n)
     return same;
 }
 
-/* These are all the ranks there can be: the typing of the rule excludes others. */
-static bool are_all_ranks(noe_solver *s, const noe_rule *rule,
+/* These are all the ranks there can be: the typing of the rule excludes others. Axioms
+ * take no part: they make ill-typed terms (verifier/certificate.c), and there is no
+ * instance of other ranks to tell by. */
+static bool are_all_ranks(noe_prover *p, const noe_rule *rule,
                           noe_instance *const *list, int n)
 {
+    noe_solver *s =
+        noe_solvers_get(p->solvers, noe_solver_ops(rule), NOE_REACH_LAWS, p->rlimit);
     Z3_context z3 = s->e.z3;
     noe_scope scope;
     noe_scope_init(&s->e, rule, &scope);
@@ -317,7 +338,7 @@ static bool prove_by_ranks(noe_prover *p, noe_solver *s, const noe_rule *rule,
         count[n_groups] = gather(rule, list + from, n - from);
         from += count[n_groups++];
     }
-    bool ok = n > 0 && from == n && are_all_ranks(s, rule, list, n) &&
+    bool ok = n > 0 && from == n && are_all_ranks(p, rule, list, n) &&
               prove_gathered(p, s, rule, list, count, n_groups, proof, e);
     free(list);
     return ok;

@@ -138,15 +138,16 @@ void noe_solver_assert(void *ctx, Z3_ast formula)
     Z3_solver_assert(s->e.z3, s->z3, formula);
 }
 
-static noe_solver *make_solver(const noe_solvers *all, noe_op_set ops)
+static noe_solver *make_solver(const noe_solvers *all, noe_op_set ops, bool has_axioms)
 {
     noe_solver *s = noe_calloc(1, sizeof *s);
     s->ops = ops;
+    s->has_axioms = has_axioms;
     noe_encoder_init(&s->e, make_context());
     s->z3 = Z3_mk_simple_solver(s->e.z3);
     Z3_solver_inc_ref(s->e.z3, s->z3);
     noe_encode_theory(&s->e, ops, noe_solver_assert, s);
-    for (int i = 0; i < all->axioms->n; i++) {
+    for (int i = 0; i < all->axioms->n && has_axioms; i++) {
         Z3_ast formula[2];
         if ((all->ops[i] & ~ops) != 0 || i == all->without)
             continue;
@@ -175,27 +176,30 @@ static int find_place(noe_solvers *all)
     return oldest;
 }
 
-static int find_solver(noe_solvers *all, noe_op_set ops)
+static int find_solver(noe_solvers *all, noe_op_set ops, bool has_axioms)
 {
     for (int i = 0; i < all->n; i++) {
-        if (all->solver[i]->ops != ops)
+        if (all->solver[i]->ops != ops || all->solver[i]->has_axioms != has_axioms)
             continue;
         if (all->solver[i]->n_goals >= MAX_GOALS) {
             free_solver(all->solver[i]);
-            all->solver[i] = make_solver(all, ops);
+            all->solver[i] = make_solver(all, ops, has_axioms);
         }
         return i;
     }
     int at = find_place(all);
-    all->solver[at] = make_solver(all, ops);
+    all->solver[at] = make_solver(all, ops, has_axioms);
     return at;
 }
 
 noe_solver *noe_solvers_get(noe_solvers *all, noe_op_set ops, noe_reach reach,
                             int64_t rlimit)
 {
-    ops = reach == NOE_REACH_ALL ? ~(noe_op_set)0 : with_definitions(all, ops);
-    noe_solver *s = all->solver[find_solver(all, ops)];
+    if (reach == NOE_REACH_ALL)
+        ops = ~(noe_op_set)0;
+    else if (reach == NOE_REACH_NEAR)
+        ops = with_definitions(all, ops);
+    noe_solver *s = all->solver[find_solver(all, ops, reach != NOE_REACH_LAWS)];
     set_limits(s, rlimit, all->seed);
     s->n_goals++;
     s->used = ++all->clock;

@@ -10,6 +10,7 @@
 
 /* Which axioms a solver knows, given the operators of a goal. */
 typedef enum noe_reach {
+    NOE_REACH_LAWS, /* none: the laws of shapes and lists alone */
     NOE_REACH_NEAR, /* those of these operators and of their definitions */
     NOE_REACH_ALL,
 } noe_reach;
@@ -18,6 +19,7 @@ typedef struct noe_solver {
     noe_encoder e;
     Z3_solver z3;
     noe_op_set ops; /* bit of an operator: 1 << op; all of them with NOE_REACH_ALL */
+    bool has_axioms;
     int n_axioms;
     int n_goals;   /* asked so far */
     uint64_t used; /* when last: a count */
@@ -31,7 +33,7 @@ void noe_solvers_free(noe_solvers *solvers);
 
 /* Operators that occur in a rule. */
 noe_op_set noe_solver_ops(const noe_rule *rule);
-/* Lives until the next call. rlimit: resource units a check. */
+/* Lives until the next but one call. rlimit: resource units a check. */
 noe_solver *noe_solvers_get(noe_solvers *solvers, noe_op_set ops, noe_reach reach,
                             int64_t rlimit);
 /* noe_encode_* emit to it; ctx is the solver. */

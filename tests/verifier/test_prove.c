@@ -282,6 +282,25 @@ START_TEST(test_prove_by_ranks_are_consistent)
 }
 END_TEST
 
+/* E-matching makes transpose[perm=$a](?a), which is ill-typed where ?a has fewer axes
+ * than ?b; what laws of shapes say of it proves anything. */
+START_TEST(test_prove_nothing_from_ill_typed_terms)
+{
+    noe_check check;
+    noe_verifier_check(
+        v,
+        fixture_rule("add(?a, transpose[perm=$a](?b)) => transpose[perm=$a](add(?b, "
+                     "?a)) where rank(?a) == 1 && rank(?b) == 3 && at($a, -1) == 2"),
+        &check);
+    ck_assert(!check.proof.proved);
+    ck_assert_msg(noe_contains(noe_buf_text(&check.proof.reason),
+                               "a term of the proof is ill-typed"),
+                  "%s", noe_buf_text(&check.proof.reason));
+    ck_assert_int_eq(check.tier, NOE_TIER_B);
+    noe_check_clear(&check);
+}
+END_TEST
+
 /* The axioms must not make different things equal, even with a generous budget. The
  * rules are false, so they go to the prover alone, with no instance to stop it. */
 START_TEST(test_prove_no_contradiction)
@@ -497,6 +516,7 @@ Suite *suite_prove(void)
     tcase_add_test(tc, test_prove_missing_laws_of_models_are_not_refuted);
     tcase_add_test(tc, test_prove_by_ranks);
     tcase_add_test(tc, test_prove_by_ranks_are_consistent);
+    tcase_add_test(tc, test_prove_nothing_from_ill_typed_terms);
     tcase_add_test(tc, test_prove_order_does_not_matter);
     tcase_add_test(tc, test_prove_certificate_names_axioms);
     tcase_add_test(tc, test_prove_needs_its_axiom);
