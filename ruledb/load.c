@@ -155,6 +155,50 @@ noe_status noe_ruledb_each_rule(noe_ruledb *db, uint64_t op_table_hash,
     return status;
 }
 
+static noe_status read_proof(noe_sql *q, noe_proof_row *row, noe_error *err)
+{
+    row->id = noe_sql_get_text(q, 0);
+    row->text = noe_sql_get_text(q, 1);
+    row->certificate = noe_sql_get_text(q, 2);
+    row->candidate = noe_sql_get_int(q, 3);
+    row->run = noe_sql_get_int(q, 4);
+    row->group = noe_sql_get_int(q, 5);
+    row->level = get_int(q, 6);
+    const char *tier_name = noe_sql_get_text(q, 7);
+    NOE_TRY(noe_sql_check(q, err));
+    if (!noe_tier_from_name(tier_name, &row->tier))
+        return noe_fail(err, NOE_ERR_DB, "%s: rule %.40s: unknown tier '%.40s'",
+                        q->db->path, row->id, tier_name);
+    return NOE_OK;
+}
+
+static noe_status visit_proofs(noe_sql *q, noe_proof_row_fn *fn, void *ctx,
+                               noe_error *err)
+{
+    for (;;) {
+        bool has_row;
+        noe_proof_row row = {0};
+        NOE_TRY(noe_sql_step(q, &has_row, err));
+        if (!has_row)
+            return NOE_OK;
+        NOE_TRY(read_proof(q, &row, err));
+        NOE_TRY(fn(ctx, &row, err));
+    }
+}
+
+noe_status noe_ruledb_each_proof(noe_ruledb *db, uint64_t op_table_hash,
+                                 bool all_hashes, noe_proof_row_fn *fn, void *ctx,
+                                 noe_error *err)
+{
+    noe_sql q;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_PROOFS, "reading proofs", &q, err));
+    noe_sql_hash(&q, op_table_hash);
+    noe_sql_int(&q, all_hashes);
+    noe_status status = visit_proofs(&q, fn, ctx, err);
+    noe_sql_finish(&q);
+    return status;
+}
+
 static noe_status read_cost(noe_sql *q, const char *key, bool *found, noe_cost_row *row,
                             noe_error *err)
 {

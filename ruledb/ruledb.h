@@ -190,6 +190,21 @@ NOE_NODISCARD noe_status noe_ruledb_each_rule(noe_ruledb *db, uint64_t op_table_
                                               noe_rule_row_fn *fn, void *ctx,
                                               noe_error *err);
 
+/* How a rule was proved. */
+typedef struct noe_proof_row {
+    const char *id, *text, *certificate;
+    int64_t candidate, run, group; /* of its candidate */
+    int level;
+    noe_tier tier;
+} noe_proof_row;
+/* The proofs of the rules that noe_ruledb_each_rule gives; with all_hashes those of
+ * every rule there is, stale ones too. Ordered by id. fn must not write to db. */
+typedef noe_status noe_proof_row_fn(void *ctx, const noe_proof_row *row,
+                                    noe_error *err);
+NOE_NODISCARD noe_status noe_ruledb_each_proof(noe_ruledb *db, uint64_t op_table_hash,
+                                               bool all_hashes, noe_proof_row_fn *fn,
+                                               void *ctx, noe_error *err);
+
 /* The axioms of a verify run, so that "which rules used axiom X" is a query. */
 NOE_NODISCARD noe_status noe_ruledb_add_axiom(noe_ruledb *db, uint64_t axioms_hash,
                                               const char *name, const char *text,

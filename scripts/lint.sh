@@ -53,13 +53,13 @@ refuse() {
   report "$name" "$(grep -nE -- "$regex" "$@" /dev/null)"
 }
 
-# core <- { ruledb | onnx_io | runtime } <- { generator | verifier | optimizer }
+# core <- { ruledb | onnx_io | runtime } <- { generator | verifier | checker | optimizer }
 check_layers() {
   awk '
     BEGIN {
       level["core"] = 0
       level["ruledb"] = level["onnx_io"] = level["runtime"] = 1
-      level["generator"] = level["verifier"] = level["optimizer"] = 2
+      level["generator"] = level["verifier"] = level["checker"] = level["optimizer"] = 2
       level["bench"] = level["tests"] = 3
     }
     match($0, /^ *# *include *"[^"\/]+\//) {

@@ -28,11 +28,15 @@ typedef struct command_case {
     }
 
 static const command_case cases[] = {
+    PROGRAM("check"),
     PROGRAM("generate"),
     PROGRAM("make-model"),
     PROGRAM("optimize"),
     PROGRAM("rules"),
     PROGRAM("verify"),
+    {"check-no-database", "noether-check nowhere.db", "", "ls"},
+    {"check-no-operand", "noether-check", "", ""},
+    {"check-no-axioms", "noether-check rules.db --axioms nowhere.txt", "", ""},
     {"generate-list-ops", "noether-generate --list-ops", "", ""},
     {"generate-bad-ops", "noether-generate --dry-run --ops add,frobnicate", "", "ls"},
     {"generate-no-database", "noether-generate", "", "ls"},
