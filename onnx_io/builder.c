@@ -304,7 +304,7 @@ static noe_status import_alone(const noe_builder *b, const noe_builder_node *nod
     noe_env quiet = {.seed = 1, .n_threads = 1};
     char *data;
     size_t len;
-    start(&p, node->n_in, 0);
+    start(&p, node->n_in, node->n_out);
     for (uint32_t i = 0; i < node->n_in; i++) {
         bool again = node->in[i] == NOE_BUILDER_NONE;
         for (uint32_t k = 0; k < i; k++)
@@ -313,6 +313,12 @@ static noe_status import_alone(const noe_builder *b, const noe_builder_node *nod
             continue;
         const built_value *v = &b->values[node->in[i]];
         add_leaf(&p, v, v->data && v->bytes <= MAX_SHOWN_BYTES);
+    }
+    for (uint32_t i = 0; i < node->n_out; i++) {
+        Onnx__ValueInfoProto *v = NOE_NEW(&p.arena, Onnx__ValueInfoProto);
+        onnx__value_info_proto__init(v);
+        v->name = proto->output[i];
+        p.graph.output[p.graph.n_output++] = v;
     }
     p.graph.n_node = 1;
     p.graph.node = &proto;
@@ -397,6 +403,17 @@ const noe_type *noe_builder_type(const noe_builder *b, uint32_t value)
 const char *noe_builder_name(const noe_builder *b, uint32_t value)
 {
     return b->values[value].name;
+}
+
+const void *noe_builder_data(const noe_builder *b, const char *name, size_t *bytes)
+{
+    for (uint32_t i = 0; i < b->n_values; i++) {
+        if (b->values[i].data && strcmp(b->values[i].name, name) == 0) {
+            *bytes = b->values[i].bytes;
+            return b->values[i].data;
+        }
+    }
+    return NULL;
 }
 
 /* ---- the model ---- */

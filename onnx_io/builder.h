@@ -72,6 +72,9 @@ uint32_t noe_builder_n_values(const noe_builder *b);
 const noe_type *noe_builder_type(const noe_builder *b, uint32_t value);
 const char *noe_builder_name(const noe_builder *b, uint32_t value);
 
+/* Elements of a weight by its name, the builder's; NULL if there is none. */
+const void *noe_builder_data(const noe_builder *b, const char *name, size_t *bytes);
+
 /* The model's bytes, malloc'ed. Without declared outputs all values that nobody reads
  * are outputs, but for inputs and weights. NOE_ERR_ARG if there are none. */
 NOE_NODISCARD noe_status noe_builder_serialize(const noe_builder *b, char **data,

@@ -58,6 +58,13 @@ const char *noe_onnx_why_opaque(const noe_onnx_model *m, uint32_t origin);
 /* op_type of ONNX node `origin`. */
 const char *noe_onnx_op_type(const noe_onnx_model *m, uint32_t origin);
 
+/* The main graph as JSON; its form is in include/noether.h. */
+void noe_onnx_describe(const noe_onnx_model *m, noe_buf *b);
+/* Elements of an initializer that is no graph input, the model's; NULL if there is none
+ * of that name or its type is not known. */
+const void *noe_onnx_weight(const noe_onnx_model *m, const char *name, noe_type *type,
+                            size_t *bytes);
+
 /* Serialises the model with its main graph replaced by g (same pool): untouched nodes
  * keep bytes, names and order; new nodes and initializers get unique readable names;
  * computed weights (weight-only nodes) are evaluated; dead initializers go; inputs and

@@ -3,7 +3,6 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "runtime/measure.h"
-#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -246,6 +245,12 @@ void noe_job_report(const noe_job *j, noe_buf *b)
         noe_report_opaque(b, j->model);
 }
 
+void noe_job_report_json(const noe_job *j, noe_buf *b)
+{
+    noe_report_json(b, j->cmd->in, j->device.description, j->seconds, &j->before,
+                    &j->after, &j->rules, &j->result);
+}
+
 static noe_status load_script(noe_job *j, noe_error *err)
 {
     char *text;
@@ -292,8 +297,7 @@ static noe_status write_records(noe_job *j, noe_error *err)
         noe_buf_clear(&b);
     }
     if (status == NOE_OK && j->cmd->json) {
-        noe_report_json(&b, j->cmd->in, j->device.description, j->seconds, &j->before,
-                        &j->after, &j->rules, &j->result);
+        noe_job_report_json(j, &b);
         status = noe_file_write(j->cmd->json, noe_buf_text(&b), b.len, err);
         noe_buf_clear(&b);
     }
@@ -310,18 +314,33 @@ noe_status noe_job_optimize(noe_job *j, noe_error *err)
     return write_records(j, err);
 }
 
-noe_status noe_job_cost(noe_job *j, double *seconds, noe_error *err)
+noe_status noe_job_breakdown(noe_job *j, noe_breakdown *b, noe_error *err)
 {
     noe_graph *core;
-    noe_cost cost = {0};
+    *b = (noe_breakdown){0};
     NOE_TRY(load_model(j, err));
     NOE_TRY(open_costs(j, err));
     NOE_TRY(noe_graph_expand(noe_onnx_graph(j->model), &core, err));
     noe_status status = noe_costs_accept(&j->costs, core, err);
     if (status == NOE_OK)
-        status = noe_costs_graph(&j->costs, core, INFINITY, &cost, err);
+        status = noe_breakdown_make(&j->costs, core, b, err);
     noe_graph_free(core);
-    *seconds = cost.seconds;
+    return status;
+}
+
+noe_status noe_job_time(noe_job *j, double *seconds, noe_error *err)
+{
+    noe_cut cut;
+    noe_trial trial = {0};
+    NOE_TRY(load_model(j, err));
+    NOE_TRY(open_costs(j, err));
+    if (!j->device.timing)
+        return noe_fail(err, NOE_ERR_ARG, "device %s measures nothing", j->cmd->device);
+    const noe_graph *g = noe_onnx_graph(j->model);
+    NOE_TRY(noe_cut_pair(g, g, &cut, err));
+    noe_status status = noe_trial_run(j->device.timing, &cut, &trial, err);
+    noe_cut_clear(&cut);
+    *seconds = trial.done ? trial.pair.seconds_a : 0;
     return status;
 }
 

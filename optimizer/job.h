@@ -7,6 +7,7 @@
 #define NOE_OPTIMIZER_JOB_H
 
 #include "core/base/env.h"
+#include "optimizer/breakdown.h"
 #include "optimizer/command.h"
 #include "optimizer/device.h"
 #include "optimizer/report.h"
@@ -45,10 +46,16 @@ typedef struct noe_job {
 NOE_NODISCARD noe_status noe_job_optimize(noe_job *j, noe_error *err);
 /* What the user sees at the end of that. */
 void noe_job_report(const noe_job *j, noe_buf *b);
+/* The same for programs (report.h). */
+void noe_job_report_json(const noe_job *j, noe_buf *b);
 /* With --replay: appends which step breaks the check or makes the model slower. */
 NOE_NODISCARD noe_status noe_job_bisect(noe_job *j, noe_buf *b, noe_error *err);
-/* Seconds of the model as it is: the sum of its kernels. */
-NOE_NODISCARD noe_status noe_job_cost(noe_job *j, double *seconds, noe_error *err);
+/* Kernels of the model as it is; names are valid until release. */
+NOE_NODISCARD noe_status noe_job_breakdown(noe_job *j, noe_breakdown *b,
+                                           noe_error *err);
+/* Seconds of the model as a whole, measured; 0 where nothing is computed. Parts that
+ * the algebra does not speak about are left out. */
+NOE_NODISCARD noe_status noe_job_time(noe_job *j, double *seconds, noe_error *err);
 void noe_job_release(noe_job *j);
 
 #endif

@@ -4,30 +4,8 @@
  * null.
  */
 #include "optimizer/report.h"
+#include "core/base/text.h"
 #include <math.h>
-
-static void put_text(noe_buf *b, const char *text)
-{
-    noe_buf_puts(b, "\"");
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            noe_buf_printf(b, "\\%c", c);
-        else if (c < 0x20)
-            noe_buf_printf(b, "\\u%04x", c);
-        else
-            noe_buf_add(b, text, 1);
-    }
-    noe_buf_puts(b, "\"");
-}
-
-static void put_number(noe_buf *b, double x)
-{
-    if (isfinite(x))
-        noe_buf_printf(b, "%.9g", x);
-    else
-        noe_buf_puts(b, "null");
-}
 
 static void put_facts(noe_buf *b, const char *name, const noe_file_facts *f,
                       const noe_cost *cost)
@@ -37,11 +15,11 @@ static void put_facts(noe_buf *b, const char *name, const noe_file_facts *f,
                    "\"predicted_seconds\": ",
                    name, (unsigned long long)f->bytes,
                    (unsigned long long)cost->weight_bytes);
-    put_number(b, cost->seconds);
+    noe_buf_json_number(b, cost->seconds);
     noe_buf_puts(b, ", \"operators\": {");
     for (int i = 0; i < f->n_counts; i++) {
         noe_buf_puts(b, i ? ", " : "");
-        put_text(b, f->counts[i].op_type);
+        noe_buf_json(b, f->counts[i].op_type);
         noe_buf_printf(b, ": %d", f->counts[i].n);
     }
     noe_buf_puts(b, "}},\n");
@@ -60,7 +38,7 @@ static void put_trial(noe_buf *b, const noe_trial *t)
         "\"rounds\": %d, \"clock\": \"%s\", \"difference\": ",
         t->pair.seconds_a, t->pair.seconds_b, t->pair.ratio, t->pair.ratio_lo,
         t->pair.ratio_hi, t->pair.n_rounds, t->pair.clock);
-    put_number(b, t->difference >= 0 ? t->difference : NAN);
+    noe_buf_json_number(b, t->difference >= 0 ? t->difference : NAN);
     noe_buf_puts(b, "},\n");
 }
 
@@ -70,7 +48,7 @@ static void put_check(noe_buf *b, const noe_check_report *c)
                    "  \"check\": {\"inputs\": %d, \"values\": %u, \"max_abs\": %.6g, "
                    "\"max_rel\": %.6g, \"worst\": ",
                    c->n_inputs, c->n_outputs, c->max_abs, c->max_rel);
-    put_text(b, c->worst);
+    noe_buf_json(b, c->worst);
     noe_buf_puts(b, "},\n");
 }
 
@@ -87,7 +65,7 @@ static void put_rules(noe_buf *b, const noe_rule_set *rules, const noe_search_re
                        "\"text\": ",
                        any ? "," : "", u->id, u->reversed ? "true" : "false",
                        s->applied[i]);
-        put_text(b, u->text);
+        noe_buf_json(b, u->text);
         noe_buf_puts(b, "}");
         any = true;
     }
@@ -102,10 +80,10 @@ static void put_step(noe_buf *b, const noe_rule_set *rules, const noe_step *step
                    rules->rules[step->site.rule]->id,
                    rules->rules[step->site.rule]->reversed ? "true" : "false",
                    step->site.node, step->site.nth, step->joined ? "true" : "false");
-    put_number(b, step->seconds);
+    noe_buf_json_number(b, step->seconds);
     noe_buf_puts(b, ", \"tensor\": ");
     if (step->name)
-        put_text(b, step->name);
+        noe_buf_json(b, step->name);
     else
         noe_buf_puts(b, "null");
     noe_buf_puts(b, "}");
@@ -140,9 +118,9 @@ void noe_report_json(noe_buf *b, const char *input, const char *device, double s
                                             [NOE_DECISION_NO_SPEED] = "not faster"};
     const noe_search_result *s = &r->search;
     noe_buf_puts(b, "{\n  \"input\": ");
-    put_text(b, input);
+    noe_buf_json(b, input);
     noe_buf_puts(b, ",\n  \"device\": ");
-    put_text(b, device);
+    noe_buf_json(b, device);
     noe_buf_printf(b, ",\n  \"decision\": \"%s\",\n", decisions[r->decision]);
     put_facts(b, "before", before, &r->before);
     put_facts(b, "after", after,

@@ -54,18 +54,21 @@ refuse() {
 }
 
 # core <- { ruledb | onnx_io | runtime } <- { generator | verifier | checker | optimizer }
+# <- api
 check_layers() {
   awk '
     BEGIN {
       level["core"] = 0
       level["ruledb"] = level["onnx_io"] = level["runtime"] = 1
       level["generator"] = level["verifier"] = level["checker"] = level["optimizer"] = 2
-      level["bench"] = level["tests"] = 3
+      level["include"] = 0
+      level["api"] = 3
+      level["bench"] = level["tests"] = 4
     }
     match($0, /^ *# *include *"[^"\/]+\//) {
       from = FILENAME; sub(/\/.*/, "", from)
       to = $0; sub(/^[^"]*"/, "", to); sub(/\/.*/, "", to)
-      if (from != to && (from in level) && level[from] < 3 && (to in level) &&
+      if (from != to && (from in level) && level[from] < 4 && (to in level) &&
           level[to] >= level[from])
         print FILENAME ":" FNR ": " from " must not include from " to
     }' "$@"
