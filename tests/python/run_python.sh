@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# ctest's way to test_interface.py: with the library of this build, with the sanitizers'
+# run-time libraries in front where it wants them, and the rules of $NOETHER_RULES.
+#   run_python.sh PYTHON-FOLDER LIBRARY COMPILER
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+packages=$1 library=$2 cc=$3
+python=${NOE_PYTHON:-python3}
+skip() {
+  printf 'SKIP python: skipped: %s\n' "$1"
+  exit 77
+}
+"$python" -c 'import numpy' 2>/dev/null || skip 'no Python with numpy (NOE_PYTHON)'
+preload=""
+for name in asan ubsan tsan; do
+  if ldd "$library" | grep -q "lib$name"; then
+    preload+="$("$cc" -print-file-name=lib$name.so) "
+  fi
+done
+# Python itself leaks; libstdc++ must be there before its exceptions are intercepted.
+if [ -n "$preload" ]; then
+  export LD_PRELOAD="$preload$("$cc" -print-file-name=libstdc++.so.6)"
+  export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0"
+fi
+export NOETHER_LIBRARY=$library PYTHONPATH=$packages PYTHONDONTWRITEBYTECODE=1
+exec "$python" "$here/test_interface.py" "$packages/examples"
