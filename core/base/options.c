@@ -4,7 +4,7 @@
  * the only place in a library that prints, and the only one that exits: it is the first
  * half of every main.c.
  */
-#include "core/base/options.h"
+#include "core/base/manual.h"
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
@@ -12,11 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/mem.h"
-
-#define HELP_COLUMNS    79
-#define MAX_SHOWN_LIMIT 1e9
-#define TEXT_COLUMN     28 /* where the explanation of an option starts */
+#define HELP_COLUMNS 79
+#define TEXT_COLUMN  28 /* where the explanation of an option starts */
 
 const char noe_version[] = NOE_VERSION;
 
@@ -61,34 +58,6 @@ static int has_range(const noe_option *o)
     return o->min < o->max;
 }
 
-/* "(default 3; 1..10)" behind the explanation. Upper limits that only keep numbers sane
- * are not worth the room. */
-static void add_default(noe_buf *b, const noe_option *o)
-{
-    int ranged = has_range(o) && o->max < MAX_SHOWN_LIMIT;
-    switch (o->kind) {
-    case NOE_OPTION_INT:
-        noe_buf_printf(b, " (default %lld", (long long)*(const int64_t *)o->target);
-        if (ranged)
-            noe_buf_printf(b, "; %.0f..%.0f", o->min, o->max);
-        noe_buf_puts(b, ")");
-        return;
-    case NOE_OPTION_REAL:
-        noe_buf_printf(b, " (default %g", *(const double *)o->target);
-        if (ranged)
-            noe_buf_printf(b, "; %g..%g", o->min, o->max);
-        noe_buf_puts(b, ")");
-        return;
-    case NOE_OPTION_TEXT:
-        if (*(const char *const *)o->target)
-            noe_buf_printf(b, " (default %s)", *(const char *const *)o->target);
-        return;
-    case NOE_OPTION_FLAG:
-    case NOE_OPTION_TEXTS:
-        return;
-    }
-}
-
 static void print_entry(char letter, const char *name, const char *operand,
                         const char *help)
 {
@@ -109,6 +78,15 @@ static void print_entry(char letter, const char *name, const char *operand,
     noe_buf_clear(&left);
 }
 
+static void print_manual(const noe_program *program,
+                         void make(const noe_program *program, noe_buf *b))
+{
+    noe_buf b = {0};
+    make(program, &b);
+    fputs(noe_buf_text(&b), stdout);
+    noe_buf_clear(&b);
+}
+
 static void print_help(const noe_program *program, int all)
 {
     const char *operands = program->operands ? program->operands : "";
@@ -121,7 +99,7 @@ static void print_help(const noe_program *program, int all)
             continue;
         noe_buf help = {0};
         noe_buf_puts(&help, o->help);
-        add_default(&help, o);
+        noe_manual_default(o, &help);
         print_entry(o->letter, o->name, o->operand, help.text);
         noe_buf_clear(&help);
     }
@@ -236,6 +214,22 @@ static const noe_option *find_letter(const noe_program *program, char letter)
     return NULL;
 }
 
+/* What every program tells about itself. */
+static int show(const noe_program *program, const char *arg)
+{
+    if (strcmp(arg, "--help") == 0)
+        print_help(program, 1);
+    else if (strcmp(arg, "--version") == 0)
+        printf("%s %s\n", program->name, noe_version);
+    else if (strcmp(arg, "--man") == 0)
+        print_manual(program, noe_manual_page);
+    else if (strcmp(arg, "--completion") == 0)
+        print_manual(program, noe_manual_completion);
+    else
+        return 0;
+    return 1;
+}
+
 /* Handles "--name", "--name=value"; returns whether next was used as the value. */
 static int take_long(const noe_program *program, const char *arg, const char *next)
 {
@@ -244,13 +238,8 @@ static int take_long(const noe_program *program, const char *arg, const char *ne
     int shown_len = (int)len + 2;
     char shown[80];
     snprintf(shown, sizeof shown, "%.*s", shown_len, arg);
-    if (strcmp(arg, "--help") == 0 || strcmp(arg, "--version") == 0) {
-        if (arg[2] == 'h')
-            print_help(program, 1);
-        else
-            printf("%s %s\n", program->name, noe_version);
+    if (show(program, arg))
         exit_after_output(program);
-    }
     const noe_option *o = find_long(program, arg + 2, len);
     if (!o)
         die_of_usage(program, "unknown option '%s'", shown);

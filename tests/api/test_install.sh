@@ -25,7 +25,19 @@ for file in bin/noether-optimize bin/noether-rules include/noether.h; do
   [ -f "$root/$file" ]
   verdict "has-$(tr / - <<<"$file")" $?
 done
+DESTDIR=$work/dest cmake --install "$build" >"$work/log" 2>&1 &&
+  [ -z "$(find "$work/dest" -path "*/dest/*$work/*")" ]
+verdict installs-below-destdir $?
 lib=$(dirname "$(find "$root" -name libnoether.so)")
+
+for program in "$root"/bin/noether-*; do
+  name=${program##*/}
+  [ "$("$program" --version)" = "$name $(sed -n 's/^Version: //p' "$lib/pkgconfig/noether.pc")" ] &&
+    grep -q "^.TH $name 1 " "$root/share/man/man1/$name.1" &&
+    grep -q "^complete .* $name\$" "$root/share/bash-completion/completions/$name" &&
+    bash -n "$root/share/bash-completion/completions/$name"
+  verdict "$name-with-page-and-completion" $?
+done
 
 # Exactly the functions that the header declares.
 diff <(grep -v '^typedef' "$root/include/noether.h" | grep -oE 'noether_[a-z_]+\(' | tr -d '(' | sort -u) \
