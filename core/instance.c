@@ -258,6 +258,17 @@ noe_value noe_search_param(noe_search *s, uint16_t node, noe_param p, int spatia
     return v;
 }
 
+bool noe_search_is_dim_of(const noe_search *s, uint16_t node, noe_param p,
+                          uint16_t input, int64_t axis)
+{
+    const noe_term *t = param_term(s, node, p);
+    const noe_pattern_node *in = &s->rule->nodes[s->rule->nodes[node].inputs[input]];
+    if (!t || t->kind != NOE_TERM_DIM || !in->is_var || t->var != in->var)
+        return false;
+    const noe_term *at = &s->rule->terms[t->kids[0]];
+    return at->kind == NOE_TERM_INT && at->i == axis;
+}
+
 /* Types everything that is not typed yet. */
 static bool type_all(noe_search *s)
 {

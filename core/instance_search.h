@@ -57,6 +57,9 @@ int noe_search_axis(noe_search *s, uint16_t node, int rank);
  * the end. spatial: number of spatial axes if known, for defaults. */
 noe_value noe_search_param(noe_search *s, uint16_t node, noe_param p, int spatial,
                            const noe_value *suggestion);
+/* Whether the parameter is written as that axis of that operand, a variable. */
+bool noe_search_is_dim_of(const noe_search *s, uint16_t node, noe_param p,
+                          uint16_t input, int64_t axis);
 /* Whether the parameter has a value without choosing one. */
 bool noe_search_has_param(noe_search *s, uint16_t node, noe_param p, int spatial,
                           noe_value *v);
@@ -67,7 +70,7 @@ noe_inverse_fn *noe_inverse_of(noe_op op);
 
 /* core/inverse_structure.c */
 noe_inverse_fn noe_inverse_gather, noe_inverse_expand, noe_inverse_resize,
-    noe_inverse_conv_transpose, noe_inverse_where;
+    noe_inverse_conv_transpose, noe_inverse_where, noe_inverse_scalar;
 
 /* core/inverse_composite.c */
 noe_inverse_fn noe_inverse_gemm, noe_inverse_batch_normalization, noe_inverse_flatten,

@@ -364,13 +364,13 @@ static bool windows_fit(const windows *w, bool with_dilations)
            (!with_dilations || w->dilations.n == w->n);
 }
 
-static bool conv_kernel(noe_search *s, uint16_t node, const noe_shape *want,
-                        const noe_shape *x, int64_t group, const windows *win)
+/* A kernel for m channels of the result, if that is not 0. */
+static bool conv_kernel(noe_search *s, uint16_t node, int64_t m, const noe_shape *x,
+                        int64_t group, const windows *win)
 {
     noe_shape w = {.rank = win->n + 2};
-    int64_t channels = x->dim[1];
-    w.dim[0] = want->rank >= 0 ? want->dim[1] : group * noe_search_dim(s);
-    w.dim[1] = channels / group;
+    w.dim[0] = m > 0 ? m : group * noe_search_dim(s);
+    w.dim[1] = x->dim[1] / group;
     for (int i = 0; i < win->n; i++)
         w.dim[2 + i] = win->kernel[i];
     return noe_search_solve(s, kid(s, node, 1), &w);
@@ -381,7 +381,8 @@ static bool conv_input(noe_search *s, uint16_t node, const noe_shape *want,
 {
     noe_shape x = {.rank = win->n + 2};
     x.dim[0] = want->rank >= 0 ? want->dim[0] : noe_search_dim(s);
-    x.dim[1] = w ? w->dim[1] * group : group * pick(s, 1, 3);
+    bool each = noe_search_is_dim_of(s, node, NOE_PARAM_GROUP, 0, 1);
+    x.dim[1] = w ? w->dim[1] * group : each ? group : group * pick(s, 1, 3);
     for (int i = 0; i < win->n; i++) {
         int64_t out = want->rank >= 0 ? want->dim[2 + i] : pick(s, 1, 3);
         x.dim[2 + i] = window_input(s, win, i, out);
@@ -400,7 +401,12 @@ static bool inverse_conv(noe_search *s, uint16_t node, const noe_shape *want)
         (x && x->rank != win.n + 2) || (w && w->rank != win.n + 2))
         return false;
     int64_t m = want->rank >= 0 ? want->dim[1] : w ? w->dim[0] : 0;
-    noe_value g = noe_value_int(NOE_KIND_INT, choose_group(s, x, w, m));
+    bool each_result =
+        !(w && x) && noe_search_is_dim_of(s, node, NOE_PARAM_GROUP, 1, 0);
+    if (m == 0 && each_result)
+        m = noe_search_dim(s);
+    noe_value g =
+        noe_value_int(NOE_KIND_INT, each_result ? m : choose_group(s, x, w, m));
     g = noe_search_param(s, node, NOE_PARAM_GROUP, win.n, &g);
     if (g.i < 1)
         return false;
@@ -413,7 +419,7 @@ static bool inverse_conv(noe_search *s, uint16_t node, const noe_shape *want)
     if (!x && !conv_input(s, node, want, w, g.i, &win))
         return false;
     return w ||
-           conv_kernel(s, node, want, noe_search_known(s, kid(s, node, 0)), g.i, &win);
+           conv_kernel(s, node, m, noe_search_known(s, kid(s, node, 0)), g.i, &win);
 }
 
 static bool pool(noe_search *s, uint16_t node, const noe_shape *want, bool dilated)
@@ -831,15 +837,6 @@ static bool inverse_leaky_relu(noe_search *s, uint16_t node, const noe_shape *wa
     return inverse_same(s, node, want);
 }
 
-static bool inverse_scalar(noe_search *s, uint16_t node, const noe_shape *want)
-{
-    static const double values[] = {0.5, 2, -1, 3, 0.25, 1, 0, -1.75};
-    (void)want;
-    noe_value v = noe_value_float(values[noe_rng_below(s->rng, 8)]);
-    noe_search_param(s, node, NOE_PARAM_VALUE, 0, &v);
-    return true;
-}
-
 noe_inverse_fn *noe_inverse_of(noe_op op)
 {
     static noe_inverse_fn *const table[NOE_OP_COUNT] = {
@@ -871,7 +868,7 @@ noe_inverse_fn *noe_inverse_of(noe_op op)
         [NOE_OP_IDENTITY_MATRIX] = inverse_matrix,
         [NOE_OP_IDENTITY_KERNEL] = inverse_kernel,
         [NOE_OP_AVERAGE_KERNEL] = inverse_kernel,
-        [NOE_OP_SCALAR] = inverse_scalar,
+        [NOE_OP_SCALAR] = noe_inverse_scalar,
         [NOE_OP_GATHER] = noe_inverse_gather,
         [NOE_OP_EXPAND] = noe_inverse_expand,
         [NOE_OP_RESIZE] = noe_inverse_resize,

@@ -288,3 +288,12 @@ bool noe_inverse_conv_transpose(noe_search *s, uint16_t node, const noe_shape *w
         return false;
     return k || spreading_kernel(s, node, want, &w);
 }
+
+bool noe_inverse_scalar(noe_search *s, uint16_t node, const noe_shape *want)
+{
+    static const double values[] = {0.5, 2, -1, 3, 0.25, 1, 0, -1.75};
+    (void)want;
+    noe_value v = noe_value_float(values[noe_rng_below(s->rng, 8)]);
+    noe_search_param(s, node, NOE_PARAM_VALUE, 0, &v);
+    return true;
+}

@@ -190,6 +190,34 @@ static void add_bound_forms(const noe_forms *l, noe_slot *s)
     add_sums(l, s, axis, false);
 }
 
+/* Variables of a term, a bit each. Depth is bounded by NOE_PAIR_MAX_NODES. */
+static uint32_t variables_of(const noe_pair *pair, int i)
+{
+    const noe_pair_node *n = &pair->nodes[i];
+    uint32_t vars = n->is_var ? 1u << n->var : 0;
+    for (int k = 0; !n->is_var && k < n->n_in; k++)
+        vars |= variables_of(pair, n->in[k]);
+    return vars;
+}
+
+/* A group for each channel of the result: the first axis of a kernel that has as many
+ * groups. */
+static void add_result_forms(const noe_forms *l, noe_slot *s)
+{
+    uint32_t kernels = 0;
+    for (int i = 0; i < l->pair->n_nodes; i++) {
+        const noe_pair_node *n = &l->pair->nodes[i];
+        if (!n->is_var && n->op == NOE_OP_CONV &&
+            noe_params_get(n->op, &n->params, NOE_PARAM_GROUP)->i == s->value.i)
+            kernels |= variables_of(l->pair, n->in[1]);
+    }
+    for (int v = 0; v < l->pair->n_vars; v++) {
+        const noe_shape *x = &l->pair->vars[v].shape;
+        if ((kernels >> v & 1) && x->rank > 0 && x->dim[0] == s->value.i)
+            add_form(s, (noe_form){.kind = NOE_FORM_DIM, .var = v, .axis = 0});
+    }
+}
+
 /* A group for each channel, or for each of two operands. */
 static void add_group_forms(const noe_forms *l, noe_slot *s)
 {
@@ -197,6 +225,7 @@ static void add_group_forms(const noe_forms *l, noe_slot *s)
     if (s->value.i > 1) {
         add_dims(l, s, channels, true);
         add_sums(l, s, channels, true);
+        add_result_forms(l, s);
     }
 }
 
