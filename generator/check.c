@@ -370,11 +370,14 @@ static bool find_instance(const noe_rule *rule, uint64_t seed, int index, int ba
     return false;
 }
 
+/* Axes that parameter variables name, or that a product takes by where they stand. */
 static bool has_axes(const noe_rule *rule)
 {
     for (int i = 0; i < rule->n_nodes; i++) {
         const noe_pattern_node *n = &rule->nodes[i];
         const noe_op_info *info = noe_op_get(n->op);
+        if (!n->is_var && n->op == NOE_OP_MATMUL)
+            return true;
         for (int k = 0; !n->is_var && k < info->n_params; k++) {
             noe_param p = info->params[k];
             if ((p == NOE_PARAM_PERM || p == NOE_PARAM_AXES || p == NOE_PARAM_AXIS) &&
@@ -411,6 +414,21 @@ static bool survives_widely(const noe_rule *rule, uint64_t seed, int base_rank,
         note_instance(rule, &inst[0], x, look);
         look->n_found++;
         ok = noe_field_agrees(rule, x, seed, i, 2);
+    }
+    free(inst);
+    return ok;
+}
+
+bool noe_rule_survives_search(const noe_rule *rule, uint64_t seed, int n)
+{
+    noe_instance *inst = noe_malloc(sizeof *inst);
+    bool ok = true;
+    for (int i = 0; i < n && ok; i++) {
+        int attempts = 0;
+        if (noe_instance_find(rule, seed, i, ATTEMPTS, inst, &attempts))
+            ok = noe_field_agrees(rule, inst, seed, i, 2);
+        else if (i >= n / 4)
+            break;
     }
     free(inst);
     return ok;

@@ -23,8 +23,11 @@
 
 #include <stdlib.h>
 
-#define N_WIDE     12 /* instances looked at for a choice */
-#define N_WIDE_END 32 /* for a variant to be kept */
+#define N_WIDE 12 /* instances looked at for a choice */
+#define N_WIDE_END                                                                   \
+    32                /* for a variant to be kept, and for choices where that failed \
+                       */
+#define N_SEARCHED 48 /* of the same, as the verifier looks for them */
 #define MIN_FOUND  3  /* of them, unless there were fewer before */
 #define MAX_MEMO   512
 
@@ -32,7 +35,8 @@ typedef struct lifter {
     noe_forms forms;
     uint64_t seed;
     noe_choice c;
-    noe_look look; /* at c */
+    noe_look look;  /* at c */
+    bool is_strict; /* a choice that seemed good was not: more is looked at */
     noe_rule *rule;
     noe_lifted *out;
     struct memo {
@@ -118,7 +122,8 @@ static bool is_good(lifter *l, const noe_choice *c, noe_look *look)
             return l->memo[i].ok;
         }
     }
-    bool ok = survives(l, c, N_WIDE, look);
+    bool ok = survives(l, c, l->is_strict ? N_WIDE_END : N_WIDE, look) &&
+              (!l->is_strict || noe_rule_survives_search(l->rule, l->seed, N_SEARCHED));
     if (l->n_memo < MAX_MEMO)
         l->memo[l->n_memo++] = (struct memo){key, ok, *look};
     return ok;
@@ -268,13 +273,21 @@ static bool rate_form(lifter *l, int i, int f, noe_choice *c, noe_look *look,
     return true;
 }
 
+/* Whether slot i is the number of groups that says what a kernel's sizes would. */
+static bool has_result_groups(const lifter *l, int i)
+{
+    const noe_form *x = &l->forms.slots[i].forms[l->c.form[i]];
+    return l->forms.slots[i].param == NOE_PARAM_GROUP && x->kind == NOE_FORM_DIM &&
+           x->axis == 0;
+}
+
 /* The form of slot i that is well-typed most often; of equals, the first. */
 static void generalize_slot(lifter *l, int i)
 {
     int best = -1;
     noe_choice best_choice = l->c;
     noe_look best_look = l->look;
-    if (chosen(l, &l->c, i) == NOE_FORM_OFFSET ||
+    if (chosen(l, &l->c, i) == NOE_FORM_OFFSET || has_result_groups(l, i) ||
         (l->forms.slots[i].of_reshape && chosen(l, &l->c, i) == NOE_FORM_VARIABLE) ||
         noe_form_has_two(&l->forms.slots[i].forms[l->c.form[i]]))
         return;
@@ -698,8 +711,38 @@ static void lift_plainly(lifter *l, const noe_choice *general, noe_form_kind axe
     keep_variant(l, &c);
 }
 
+/* A group for each channel of the result: that says of the kernel what else is said by
+ * its sizes, which do not count from the end alike at all ranks. */
+static bool try_result_groups(lifter *l, int i, int f)
+{
+    const noe_form *x = &l->forms.slots[i].forms[f];
+    noe_choice c = l->c;
+    noe_look look;
+    int variable = find_asked(&l->forms.slots[i], NOE_ASKED_NOTHING);
+    if (x->kind != NOE_FORM_DIM || x->axis != 0 || c.spread[x->var] != NOE_SPREAD_ONES)
+        return false;
+    c.spread[x->var] = NOE_SPREAD_ANY;
+    c.form[i] = variable;
+    if (variable >= 0 && may_follow(l, &c, &look))
+        return false; /* it is true of all groups */
+    c.form[i] = f;
+    return try_choice(l, &c);
+}
+
+static void generalize_groups(lifter *l)
+{
+    for (int i = 0; i < l->forms.n_slots; i++) {
+        const noe_slot *s = &l->forms.slots[i];
+        for (int f = 0; s->param == NOE_PARAM_GROUP && f < s->n_forms; f++) {
+            if (try_result_groups(l, i, f))
+                break;
+        }
+    }
+}
+
 static void generalize(lifter *l)
 {
+    generalize_groups(l);
     generalize_slots(l, is_plain);
     generalize_shapes_together(l);
     free_reshapes(l);
@@ -717,16 +760,29 @@ static void generalize(lifter *l)
     generalize_slots(l, is_shape);
 }
 
+/* The most general choice from c on; false if it turns out to be wrong. */
+static bool generalize_from(lifter *l, const noe_choice *c, bool is_strict)
+{
+    noe_look look;
+    l->is_strict = is_strict;
+    l->n_memo = 0;
+    l->look = (noe_look){0};
+    if (!is_good(l, c, &look))
+        return false;
+    take(l, c, &look);
+    generalize(l);
+    return survives(l, &l->c, N_WIDE_END, &look) &&
+           noe_rule_survives_search(l->rule, l->seed, N_SEARCHED);
+}
+
 static void lift(lifter *l)
 {
     noe_choice literal = {0}, general;
-    noe_look look;
     choose_literals(l, &literal);
     choose_conditions(l, &literal, NOE_RANK_EXACTLY);
-    if (!is_good(l, &literal, &look))
+    if (!generalize_from(l, &literal, false) && !generalize_from(l, &literal, true))
         return;
-    take(l, &literal, &look);
-    generalize(l);
+    l->is_strict = false;
     keep_variant(l, &l->c);
     keep_with_conditions(l);
     general = l->c;

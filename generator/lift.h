@@ -47,4 +47,8 @@ bool noe_rule_survives(const noe_rule *rule, const noe_binding *base, int base_r
                        const noe_param *param, uint64_t seed, int n_wide,
                        noe_look *look);
 
+/* Whether it holds at n instances that are found as the verifier finds them: ranks and
+ * sizes are mixed more than in the above, and it takes longer. */
+bool noe_rule_survives_search(const noe_rule *rule, uint64_t seed, int n);
+
 #endif

@@ -27,6 +27,7 @@ typedef struct law {
 #define ACT      "matrix,layout:relu,sigmoid,tanh,concat,slice,transpose,reshape"
 #define RED      "matrix:add,sub,mul,reduce_sum,reduce_mean,softmax"
 #define MAT      "product:matmul,add,mul,concat,slice,transpose"
+#define CHAINS   "product:matmul"
 #define CONV     "image:conv,add,concat"
 #define SCALES   "image:conv,mul,reshape"
 #define PARTS    "image:conv,concat,slice"
@@ -218,7 +219,7 @@ static int level_of(const char *set)
 /* Seconds with what CI has; the others run where NOETHER_LAWS is "all". */
 static bool is_taken(const char *set)
 {
-    static const char *const quick[] = {SUMS, SIGNS, PRODUCTS, ORD, MAXP};
+    static const char *const quick[] = {SUMS, SIGNS, PRODUCTS, CHAINS, ORD, MAXP};
     const char *which = getenv("NOETHER_LAWS");
     if (which && strcmp(which, "all") == 0)
         return true;
@@ -422,8 +423,16 @@ static const struct {
     {MAT, "mul(matmul(?a, ?b), ?c) => matmul(?a, mul(?b, ?c)) where rank(?c) == 0"},
     {MAT, "concat[axis=-1](matmul(?a, ?b), matmul(?a, ?c)) => matmul(?a, "
           "concat[axis=-1](?b, ?c))"},
-    {MAT,
-     "matmul(matmul(?a, ?b), ?c) => matmul(?a, matmul(?b, ?c)) where 2 <= rank(?b)"},
+    /* false where a batch is taken for a matrix: (a b) c with a vector c */
+    {CHAINS, "matmul(matmul(?a, ?b), ?c) => matmul(?a, matmul(?b, ?c)) where 2 <= "
+             "rank(?a) && 2 <= rank(?b) && 2 <= rank(?c)"},
+    /* depthwise: a group for each channel of the result */
+    {SCALES, "conv[strides=$a, pads=$b, dilations=$c, group=dim(?a, 0)](mul(?b, ?c), "
+             "?a) => mul(conv[strides=$a, pads=$b, dilations=$c, group=dim(?a, 0)](?b, "
+             "?a), ?c) where shape(?c) == [dim(?a, 0)] ++ rep(1, rank(?b) - 2)"},
+    {SCALES, "conv[pads=[0, 0, 0, 0], group=dim(?a, 0)](?b, reshape[shape=[dim(?b, 1)] "
+             "++ rep(1, rank(?b) - 1)](?a)) => mul(?b, ?a) where shape(?a) == [dim(?a, "
+             "0)] ++ rep(1, rank(?b) - 2)"},
     {MAT,
      "matmul(transpose[perm=$a](?a), transpose[perm=$a](?b)) => "
      "transpose[perm=$a](matmul(?b, ?a)) where at($a, -1) == len($a) - 2 && at($a, "
