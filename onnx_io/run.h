@@ -46,4 +46,8 @@ NOE_NODISCARD noe_status noe_run_read_output(const noe_onnx_model *m, uint32_t i
                                              const char *path, noe_run_value **v,
                                              noe_error *err);
 
+/* A tensor as such a file. */
+NOE_NODISCARD noe_status noe_run_write_pb(const noe_run_value *v, const char *name,
+                                          const char *path, noe_error *err);
+
 #endif
