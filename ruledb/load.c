@@ -165,6 +165,8 @@ static noe_status read_proof(noe_sql *q, noe_proof_row *row, noe_error *err)
     row->group = noe_sql_get_int(q, 5);
     row->level = get_int(q, 6);
     const char *tier_name = noe_sql_get_text(q, 7);
+    row->op_table_hash = noe_sql_get_text(q, 8);
+    row->axioms_hash = noe_sql_get_text(q, 9);
     NOE_TRY(noe_sql_check(q, err));
     if (!noe_tier_from_name(tier_name, &row->tier))
         return noe_fail(err, NOE_ERR_DB, "%s: rule %.40s: unknown tier '%.40s'",

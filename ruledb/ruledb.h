@@ -153,6 +153,12 @@ NOE_NODISCARD noe_status noe_ruledb_set_verdict(noe_ruledb *db, int64_t run_id,
                                                 int64_t candidate_id,
                                                 const noe_verdict *v, noe_error *err);
 
+/* Takes COVERED under run_id's hashes back from the candidates of a group: what covered
+ * them is no longer proved. They are open again. */
+NOE_NODISCARD noe_status noe_ruledb_reopen_group(noe_ruledb *db, int64_t run_id,
+                                                 int64_t run, int64_t group,
+                                                 noe_error *err);
+
 /* Numeric class of a proved rule (issue: exact, exact if finite, reassociating, range).
  */
 #define NOE_CLASS_MAP(XX)                                                             \
@@ -196,6 +202,7 @@ typedef struct noe_proof_row {
     int64_t candidate, run, group; /* of its candidate */
     int level;
     noe_tier tier;
+    const char *op_table_hash, *axioms_hash; /* that it was proved under */
 } noe_proof_row;
 /* The proofs of the rules that noe_ruledb_each_rule gives; with all_hashes those of
  * every rule there is, stale ones too. Ordered by id. fn must not write to db. */

@@ -273,6 +273,27 @@ noe_status noe_ruledb_set_verdict(noe_ruledb *db, int64_t run_id, int64_t candid
     return noe_ruledb_leave(db, status, err);
 }
 
+static noe_status reopen_group(noe_ruledb *db, int64_t run_id, int64_t run,
+                               int64_t group, noe_error *err)
+{
+    noe_sql q;
+    verify_run hashes;
+    NOE_TRY(get_verify_run(db, run_id, &hashes, err));
+    NOE_TRY(noe_sql_start(db, NOE_SQL_REOPEN_GROUP, "reopening candidates", &q, err));
+    noe_sql_int(&q, run);
+    noe_sql_int(&q, group);
+    noe_sql_text(&q, hashes.op_table_hash);
+    noe_sql_text(&q, hashes.axioms_hash);
+    return noe_sql_run(&q, err);
+}
+
+noe_status noe_ruledb_reopen_group(noe_ruledb *db, int64_t run_id, int64_t run,
+                                   int64_t group, noe_error *err)
+{
+    NOE_TRY(noe_ruledb_enter(db, err));
+    return noe_ruledb_leave(db, reopen_group(db, run_id, run, group, err), err);
+}
+
 /* --- rules --- */
 
 /* The axiom names of the PROVED verdict, as a copy for the caller to free. */

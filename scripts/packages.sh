@@ -9,8 +9,9 @@ build_packages="gcc libc6-dev cmake ninja-build pkg-config libz3-dev libsqlite3-
 optional_packages="libopenmpi-dev openmpi-bin"
 # To look into the rule database by hand.
 use_packages="sqlite3"
-# To test: layout check, Python comparison programs, published operator tests.
-test_packages="clang-format git python3 python3-venv libonnx-testdata"
+# To test: layout check, Python comparison programs, published operator tests, a second
+# solver.
+test_packages="clang-format cvc5 git python3 python3-venv libonnx-testdata"
 
 say() { printf '\n== %s\n' "$*"; }
 die() { printf '%s: error: %s\n' "${0##*/}" "$*" >&2; exit 1; }

@@ -126,6 +126,7 @@ void noe_certificate_collect(const noe_encoder *e, const noe_axioms *axioms,
         Z3_decl_kind kind = Z3_get_decl_kind(e->z3, Z3_get_app_decl(e->z3, app));
         if (kind == Z3_OP_PR_QUANT_INST) {
             Z3_ast instance = Z3_get_app_arg(e->z3, app, n_args - 1);
+            NOE_PUSH(c->instance, c->n_instances, c->cap_instances, instance);
             if (!read_instance(e, axioms, instance, c))
                 read_law(e, instance, &terms, c);
             continue;
@@ -144,6 +145,7 @@ void noe_certificate_clear(noe_certificate *c)
 {
     free(c->step);
     free(c->term);
+    free(c->instance);
     *c = (noe_certificate){0};
 }
 

@@ -19,6 +19,8 @@ typedef struct noe_certificate {
     int n, cap;
     Z3_ast *term; /* tensors that instances of the laws of shapes speak about */
     int n_terms, cap_terms;
+    Z3_ast *instance; /* all that quantified formulas were instantiated to */
+    int n_instances, cap_instances;
 } noe_certificate;
 
 /* Adds the axiom instances that the proof uses, and the terms that its laws are used

@@ -48,7 +48,10 @@ static void declare_operators(noe_encoder *e)
             domain[n++] = sort_of_kind(e, noe_param_kind_of(info->params[i]));
         for (int i = 0; i < info->max_in; i++)
             domain[n++] = e->tensor;
-        e->op[op] = Z3_mk_func_decl(e->z3, symbol(e, info->name), n, domain, e->tensor);
+        /* SMT-LIB has a div and an abs of its own. */
+        char name[64];
+        snprintf(name, sizeof name, "op.%s", info->name);
+        e->op[op] = Z3_mk_func_decl(e->z3, symbol(e, name), n, domain, e->tensor);
     }
 }
 

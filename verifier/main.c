@@ -4,19 +4,24 @@
  */
 #include "core/base/file.h"
 #include "core/base/options.h"
+#include "verifier/export.h"
 #include "verifier/verify.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *db_path, *smt2_path, *rule_text;
+static const char *db_path, *smt2_path, *export_path, *rule_text;
 static int64_t rlimit = 40000, seed = 1, n_instances = 48;
-static int self_check, check_axioms, stats;
+static int self_check, check_axioms, recheck, stats;
 
 static const noe_option options[] = {
     {"db", 0, NOE_OPTION_TEXT, &db_path, 0, 0, "<file>",
      "rule database; its open candidates are judged", 1},
     {"rule", 0, NOE_OPTION_TEXT, &rule_text, 0, 0, "<text>",
      "judge one rule and print the evidence", 1},
+    {"recheck", 0, NOE_OPTION_FLAG, &recheck, 0, 0, NULL,
+     "with --db: prove its rules again instead, also stale ones", 1},
+    {"export-smt2", 0, NOE_OPTION_TEXT, &export_path, 0, 0, "<folder>",
+     "with --db: write what its proofs rest on as SMT-LIB2 instead", 1},
     {"self-check", 0, NOE_OPTION_FLAG, &self_check, 0, 0, NULL,
      "evaluate every axiom and definition exactly at many shapes", 1},
     {"check-axioms", 0, NOE_OPTION_FLAG, &check_axioms, 0, 0, NULL,
@@ -36,15 +41,16 @@ static const noe_program program = {
     .name = "noether-verify",
     .operands = "",
     .summary = "Proves or refutes rewrite rules.",
-    .epilogue =
-        "Examples:\n"
-        "  noether-verify --db rules.db\n"
-        "  noether-verify --rule 'relu(relu(?a)) => relu(?a)'\n"
-        "  noether-verify --self-check\n"
-        "\n"
-        "Exit codes: 0 done (with --rule: proved), 1 refuted or unknown, or the\n"
-        "self-check failed, 2 wrong usage, 3 bad input, 4 database or file error,\n"
-        "130 interrupted.\n",
+    .epilogue = "Examples:\n"
+                "  noether-verify --db rules.db\n"
+                "  noether-verify --db rules.db --recheck\n"
+                "  noether-verify --rule 'relu(relu(?a)) => relu(?a)'\n"
+                "  noether-verify --self-check\n"
+                "\n"
+                "Exit codes: 0 done (with --rule: proved), 1 refuted or unknown, the\n"
+                "self-check failed, or a rule is not proved again, 2 wrong usage, 3 "
+                "bad input, 4 database or file error,\n"
+                "130 interrupted.\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
     .min_operands = 0,
@@ -208,17 +214,69 @@ static void print_totals(const noe_verify_totals *t)
     printf("verifier.unknown_type %lld candidates\n", (long long)t->unknown_type);
     printf("verifier.unknown_z3 %lld candidates\n", (long long)t->unknown_z3);
     printf("verifier.rlimit_max %lld units\n", (long long)t->rlimit_max);
+    printf("verifier.cpu_field %.2f s\n", t->cpu_field);
+    printf("verifier.cpu_z3 %.2f s\n", t->cpu_z3);
+    printf("verifier.cpu_lia %.2f s\n", t->cpu_lia);
+    printf("verifier.cpu_class %.2f s\n", t->cpu_class);
 }
 
-static noe_status judge_database(noe_verifier *v, const noe_env *env, noe_error *err)
+static noe_status judge(noe_verifier *v, noe_ruledb *db, const noe_env *env,
+                        noe_error *err)
 {
-    noe_ruledb *db = NULL;
-    NOE_TRY(noe_ruledb_open(db_path, NOE_RULEDB_WRITE, &db, err));
     noe_verify_totals totals;
     noe_status status = noe_verifier_run(v, db, env, &totals, err);
     noe_env_end_progress(env);
     if (status == NOE_OK || status == NOE_ERR_CANCELLED)
         print_totals(&totals);
+    return status;
+}
+
+static noe_status judge_again(noe_verifier *v, noe_ruledb *db, const noe_env *env,
+                              bool *yes, noe_error *err)
+{
+    noe_recheck_totals totals;
+    noe_status status = noe_verifier_recheck(v, db, env, &totals, err);
+    noe_env_end_progress(env);
+    if (status == NOE_OK || status == NOE_ERR_CANCELLED) {
+        printf("rechecked %lld rules: %lld proved, %lld of them were stale, %lld not "
+               "proved\n",
+               (long long)totals.rules, (long long)totals.verdicts.rules,
+               (long long)totals.refreshed, (long long)totals.lost);
+        print_totals(&totals.verdicts);
+    }
+    *yes &= totals.lost == 0;
+    return status;
+}
+
+static noe_status export(noe_verifier *v, noe_ruledb *db, const noe_env *env, bool *yes,
+                         noe_error *err)
+{
+    noe_export_totals totals;
+    noe_status status = noe_verifier_export(v, db, export_path, env, &totals, err);
+    noe_env_end_progress(env);
+    if (status == NOE_OK)
+        printf("%lld rules: %lld scripts of certificates, %lld of the all-sizes proof, "
+               "%lld rules not proved\n",
+               (long long)totals.rules, (long long)totals.euf, (long long)totals.lia,
+               (long long)totals.unproved);
+    *yes &= totals.unproved == 0;
+    return status;
+}
+
+static noe_status work_on_database(noe_verifier *v, const noe_env *env, bool *yes,
+                                   noe_error *err)
+{
+    noe_ruledb *db = NULL;
+    NOE_TRY(noe_ruledb_open(
+        db_path, recheck || !export_path ? NOE_RULEDB_WRITE : NOE_RULEDB_READ, &db,
+        err));
+    noe_status status = NOE_OK;
+    if (recheck)
+        status = judge_again(v, db, env, yes, err);
+    if (status == NOE_OK && export_path)
+        status = export(v, db, env, yes, err);
+    if (status == NOE_OK && !recheck && !export_path)
+        status = judge(v, db, env, err);
     noe_ruledb_close(db);
     return status;
 }
@@ -234,7 +292,7 @@ static noe_status run(noe_verifier *v, const noe_env *env, bool *yes, noe_error 
     if (rule_text)
         NOE_TRY(check_rule(v, yes, err));
     if (db_path)
-        NOE_TRY(judge_database(v, env, err));
+        NOE_TRY(work_on_database(v, env, yes, err));
     return NOE_OK;
 }
 
@@ -248,6 +306,10 @@ int main(int argc, char **argv)
         noe_fail(&err, NOE_ERR_ARG,
                  "nothing to do: give --db, --rule, --self-check, --check-axioms or "
                  "--smt2");
+        return noe_report(&program, &err);
+    }
+    if (!db_path && (recheck || export_path)) {
+        noe_fail(&err, NOE_ERR_ARG, "--recheck and --export-smt2 want a --db");
         return noe_report(&program, &err);
     }
     noe_env env;

@@ -32,6 +32,7 @@ struct noe_prover {
     const noe_axioms *axioms;
     noe_solvers *solvers;
     int64_t rlimit;
+    bool wants_scripts;
     noe_instance *scratch;
 };
 
@@ -53,6 +54,11 @@ void noe_prover_free(noe_prover *p)
     noe_solvers_free(p->solvers);
     free(p->scratch);
     free(p);
+}
+
+void noe_prover_ask_scripts(noe_prover *p, bool yes)
+{
+    p->wants_scripts = yes;
 }
 
 static bool has_domain(noe_op op)
@@ -114,7 +120,51 @@ typedef struct attempt {
     bool in_domain;
     noe_certificate steps;
     noe_buf reason; /* why not */
+    noe_buf scripts;
 } attempt;
+
+/* What an instance of a quantified formula says: the last part of "not formula, or it".
+ */
+static Z3_ast conclusion(const noe_solver *s, Z3_ast instance)
+{
+    Z3_context z3 = s->e.z3;
+    Z3_app app = Z3_to_app(z3, instance);
+    unsigned n = Z3_get_app_num_args(z3, app);
+    Z3_ast part[2] = {NULL, NULL};
+    if (Z3_get_decl_kind(z3, Z3_get_app_decl(z3, app)) != Z3_OP_OR)
+        return instance;
+    Z3_ast *rest = noe_malloc((n + 1) * sizeof *rest);
+    for (unsigned i = 1; i < n; i++)
+        rest[i - 1] = Z3_get_app_arg(z3, app, i);
+    part[0] = n == 2 ? rest[0] : Z3_mk_or(z3, n - 1, rest);
+    free(rest);
+    return part[0];
+}
+
+/* The assertions that have no quantifiers, and the instances from `from` on of those
+ * that have: what the proof is about, for other solvers. */
+static void print_script(noe_solver *s, const noe_certificate *steps, int from,
+                         noe_buf *b)
+{
+    Z3_context z3 = s->e.z3;
+    Z3_ast_vector all = Z3_solver_get_assertions(z3, s->z3);
+    Z3_ast_vector_inc_ref(z3, all);
+    Z3_solver ground = Z3_mk_simple_solver(z3);
+    Z3_solver_inc_ref(z3, ground);
+    for (unsigned i = 0; i < Z3_ast_vector_size(z3, all); i++) {
+        Z3_ast a = Z3_ast_vector_get(z3, all, i);
+        if (Z3_get_ast_kind(z3, a) != Z3_QUANTIFIER_AST)
+            Z3_solver_assert(z3, ground, a);
+    }
+    for (int i = from; i < steps->n_instances; i++)
+        Z3_solver_assert(z3, ground, conclusion(s, steps->instance[i]));
+    noe_buf_printf(b,
+                   "(set-logic QF_UFLIA)\n(set-info :status unsat)\n%s(check-sat)\n"
+                   "(reset)\n",
+                   Z3_solver_to_string(z3, ground));
+    Z3_solver_dec_ref(z3, ground);
+    Z3_ast_vector_dec_ref(z3, all);
+}
 
 /* Whether the root pair follows; adds the steps of its proof. */
 static bool prove_root(attempt *a, noe_scope *scope, int root)
@@ -129,10 +179,13 @@ static bool prove_root(attempt *a, noe_scope *scope, int root)
     Z3_lbool answer = Z3_solver_check(z3, s->z3);
     if (answer == Z3_L_FALSE) {
         Z3_ast proof = Z3_solver_get_proof(z3, s->z3);
+        int from = a->steps.n_instances;
         if (proof)
             noe_certificate_collect(&s->e, a->p->axioms, proof, &a->steps);
         else
             answer = Z3_L_UNDEF;
+        if (proof && a->p->wants_scripts)
+            print_script(s, &a->steps, from, &a->scripts);
     }
     if (answer != Z3_L_FALSE)
         noe_buf_printf(&a->reason, "root %d: not derived from the axioms (%s)", root,
@@ -193,7 +246,7 @@ static bool succeeds(attempt *a, noe_proof *proof)
 typedef struct evidence {
     bool in_domain; /* asked for */
     bool *used;     /* axioms */
-    noe_buf certificate, ranks;
+    noe_buf certificate, ranks, scripts;
     int n_steps, n_ranks;
 } evidence;
 
@@ -222,12 +275,14 @@ static void record(const attempt *a, evidence *e)
         noe_buf_puts(&e->certificate, "\n");
     }
     e->n_steps += a->steps.n;
+    noe_buf_puts(&e->scripts, noe_buf_text(&a->scripts));
 }
 
 static void clear_attempt(attempt *a)
 {
     noe_certificate_clear(&a->steps);
     noe_buf_clear(&a->reason);
+    noe_buf_clear(&a->scripts);
 }
 
 /* For all ranks at once. */
@@ -348,6 +403,7 @@ static void reset_evidence(evidence *e)
 {
     noe_buf_clear(&e->certificate);
     noe_buf_clear(&e->ranks);
+    noe_buf_clear(&e->scripts);
     free(e->used);
     *e = (evidence){0};
 }
@@ -367,6 +423,7 @@ static void keep(const noe_prover *p, evidence *e, noe_proof *proof)
     }
     noe_buf_puts(&proof->certificate, noe_buf_text(&e->certificate));
     noe_buf_puts(&proof->ranks, noe_buf_text(&e->ranks));
+    noe_buf_puts(&proof->scripts, noe_buf_text(&e->scripts));
     proof->n_steps = e->n_steps;
     proof->n_ranks = e->n_ranks;
     proof->proved = true;
@@ -407,6 +464,7 @@ void noe_proof_clear(noe_proof *proof)
     noe_buf_clear(&proof->axioms);
     noe_buf_clear(&proof->certificate);
     noe_buf_clear(&proof->ranks);
+    noe_buf_clear(&proof->scripts);
     *proof = (noe_proof){0};
 }
 

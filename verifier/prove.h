@@ -18,6 +18,9 @@ typedef struct noe_proof {
     noe_buf ranks;       /* "a:1 b:2; a:2 b:2": for these only; "" for all */
     int n_steps, n_ranks;
     int64_t rlimit; /* resource units spent */
+    /* Asked for: the proof without quantifiers as SMT-LIB2, a script a root and choice
+     * of ranks, each ended by "(reset)\n"; unsatisfiable is proved. */
+    noe_buf scripts;
 } noe_proof;
 
 /* axioms must outlive the prover. without: index of an axiom to leave out, -1 for none.
@@ -25,6 +28,8 @@ typedef struct noe_proof {
 noe_prover *noe_prover_new(const noe_axioms *axioms, int64_t rlimit, unsigned seed,
                            int without);
 void noe_prover_free(noe_prover *prover);
+/* Proofs from now on have scripts, or not. */
+void noe_prover_ask_scripts(noe_prover *prover, bool yes);
 
 /* The instances are typed instances of the rule: every axiom instance of the proof must
  * be well-typed, meet its condition and hold in FIELD at each of them. in_domain: the

@@ -16,6 +16,7 @@
 #include "core/base/options.h"
 #include "core/definition.h"
 #include "verifier/domain.h"
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,6 +28,7 @@ struct noe_verifier {
     noe_axioms axioms;
     noe_prover *prover;
     noe_lia *lia;
+    bool wants_scripts;
 };
 
 noe_status noe_verifier_new(const noe_verifier_config *config, const char *axioms_text,
@@ -68,6 +70,12 @@ noe_prover *noe_verifier_prover(const noe_verifier *v)
     return v->prover;
 }
 
+void noe_verifier_ask_scripts(noe_verifier *v, bool yes)
+{
+    v->wants_scripts = yes;
+    noe_prover_ask_scripts(v->prover, yes);
+}
+
 static void decide(noe_check *c, noe_verdict_kind kind, const char *stage,
                    const char *reason)
 {
@@ -97,10 +105,20 @@ static void explain_proof(noe_check *c)
                        noe_buf_text(&c->proof.ranks));
 }
 
+/* CPU seconds since *start, which moves on. */
+static double lap(double *start)
+{
+    double now = noe_cpu_seconds(), spent = now - *start;
+    *start = now;
+    return spent;
+}
+
 static void check_stages(noe_verifier *v, const noe_rule *rule, noe_check *c)
 {
     noe_field_config config = {c->seed, v->config.n_instances, MAX_ATTEMPTS};
+    double start = noe_cpu_seconds();
     noe_field_check(rule, &config, &c->field);
+    c->cpu_field = lap(&start);
     if (noe_rule_divides_by_zero(rule, c->field.instances, c->field.n_instances)) {
         decide(c, NOE_VERDICT_UNKNOWN, "field", "divides by what is always zero");
         return;
@@ -123,7 +141,9 @@ static void check_stages(noe_verifier *v, const noe_rule *rule, noe_check *c)
     }
     noe_prover_prove(v->prover, rule, c->field.instances, c->field.n_instances,
                      c->field.needs_domain, &c->proof);
-    noe_lia_prove(v->lia, rule, true, &c->lia, NULL);
+    c->cpu_z3 = lap(&start);
+    noe_lia_prove(v->lia, rule, true, &c->lia, v->wants_scripts ? &c->questions : NULL);
+    c->cpu_lia = lap(&start);
     c->tier = tier_of(c);
     if (c->tier == NOE_TIER_NONE) {
         decide(c, NOE_VERDICT_UNKNOWN, "z3", noe_buf_text(&c->proof.reason));
@@ -132,6 +152,7 @@ static void check_stages(noe_verifier *v, const noe_rule *rule, noe_check *c)
     }
     c->numeric =
         noe_rule_classify(rule, c->field.instances, c->field.n_instances, c->seed);
+    c->cpu_class = lap(&start);
     if (!c->numeric.is_defined) {
         decide(c, NOE_VERDICT_UNKNOWN, "field",
                "the sides are nowhere both defined: true of nothing");
@@ -157,6 +178,7 @@ void noe_check_clear(noe_check *c)
     noe_field_report_clear(&c->field);
     noe_proof_clear(&c->proof);
     noe_lia_proof_clear(&c->lia);
+    noe_buf_clear(&c->questions);
     *c = (noe_check){0};
 }
 
@@ -166,6 +188,7 @@ typedef struct candidate {
     int64_t id, run, group;
     int level;
     bool is_deferred;
+    bool is_stale; /* recheck: it is a rule that was proved under other hashes */
     char *text;
 } candidate;
 
@@ -174,6 +197,7 @@ typedef struct batch {
     noe_ruledb *db;
     const noe_env *env;
     noe_verify_totals *totals;
+    noe_recheck_totals *recheck; /* of a recheck */
     int64_t run_id;
     candidate *list;
     int64_t n, cap;
@@ -182,8 +206,12 @@ typedef struct batch {
 static noe_status collect(void *ctx, const noe_candidate *c, noe_error *err)
 {
     batch *b = ctx;
-    candidate copy = {c->id,    c->run,         c->group,
-                      c->level, c->is_deferred, noe_strdup(c->text)};
+    candidate copy = {.id = c->id,
+                      .run = c->run,
+                      .group = c->group,
+                      .level = c->level,
+                      .is_deferred = c->is_deferred,
+                      .text = noe_strdup(c->text)};
     (void)err;
     NOE_PUSH(b->list, b->n, b->cap, copy);
     return NOE_OK;
@@ -268,6 +296,10 @@ static void count(noe_verify_totals *t, const noe_check *c)
         t->unknown_z3 += strcmp(c->stage, "z3") == 0;
     }
     t->tier[c->tier]++;
+    t->cpu_field += c->cpu_field;
+    t->cpu_z3 += c->cpu_z3;
+    t->cpu_lia += c->cpu_lia;
+    t->cpu_class += c->cpu_class;
     if (c->proof.rlimit > t->rlimit_max)
         t->rlimit_max = c->proof.rlimit;
 }
@@ -384,13 +416,13 @@ static noe_status finish(batch *b, double start, noe_error *err)
                                  noe_peak_rss_kib(), text, err);
 }
 
-static noe_status run(batch *b, noe_error *err)
+/* Adds a verify run and its axioms. */
+static noe_status start_run(batch *b, const char *what, noe_error *err)
 {
-    double start = noe_cpu_seconds();
     const noe_verifier_config *config = &b->v->config;
-    char text[100];
-    snprintf(text, sizeof text, "rlimit=%lld instances=%d", (long long)config->rlimit,
-             config->n_instances);
+    char text[120];
+    snprintf(text, sizeof text, "%srlimit=%lld instances=%d", what,
+             (long long)config->rlimit, config->n_instances);
     noe_run row = {.stage = "verify",
                    .config = text,
                    .version = noe_version,
@@ -398,13 +430,20 @@ static noe_status run(batch *b, noe_error *err)
                    .op_table_hash = noe_op_table_hash(),
                    .axioms_hash = b->v->axioms.hash,
                    .solver = noe_prover_version()};
-    NOE_TRY(noe_ruledb_each_open_candidate(b->db, row.op_table_hash, row.axioms_hash,
-                                           collect, b, err));
+    NOE_TRY(noe_ruledb_add_run(b->db, &row, &b->run_id, err));
+    return store_axioms(b, err);
+}
+
+/* What judge_list did is kept if it was interrupted. */
+static noe_status run_list(batch *b, const char *what,
+                           noe_status (*judge_list)(batch *b, noe_error *err),
+                           noe_error *err)
+{
+    double start = noe_cpu_seconds();
     if (b->n == 0)
         return NOE_OK;
-    NOE_TRY(noe_ruledb_add_run(b->db, &row, &b->run_id, err));
-    NOE_TRY(store_axioms(b, err));
-    noe_status status = judge_all(b, err);
+    NOE_TRY(start_run(b, what, err));
+    noe_status status = judge_list(b, err);
     if (status == NOE_OK || status == NOE_ERR_CANCELLED) {
         noe_status finished = finish(b, start, status == NOE_OK ? err : NULL);
         return status == NOE_OK ? finished : status;
@@ -413,15 +452,89 @@ static noe_status run(batch *b, noe_error *err)
     return status;
 }
 
+static void clear_list(batch *b)
+{
+    for (int64_t i = 0; i < b->n; i++)
+        free(b->list[i].text);
+    free(b->list);
+}
+
 noe_status noe_verifier_run(noe_verifier *v, noe_ruledb *db, const noe_env *env,
                             noe_verify_totals *totals, noe_error *err)
 {
     *totals = (noe_verify_totals){0};
     batch b = {.v = v, .db = db, .env = env, .totals = totals};
-    noe_status status = run(&b, err);
-    for (int64_t i = 0; i < b.n; i++)
-        free(b.list[i].text);
-    free(b.list);
+    noe_status status = noe_ruledb_each_open_candidate(
+        db, noe_op_table_hash(), v->axioms.hash, collect, &b, err);
+    if (status == NOE_OK)
+        status = run_list(&b, "", judge_all, err);
+    clear_list(&b);
+    return status;
+}
+
+/* Rules again */
+
+static noe_status collect_rule(void *ctx, const noe_proof_row *row, noe_error *err)
+{
+    batch *b = ctx;
+    char op_table[17], axioms[17];
+    (void)err;
+    snprintf(op_table, sizeof op_table, "%016" PRIx64, noe_op_table_hash());
+    snprintf(axioms, sizeof axioms, "%016" PRIx64, b->v->axioms.hash);
+    candidate copy = {.id = row->candidate,
+                      .run = row->run,
+                      .group = row->group,
+                      .level = row->level,
+                      .text = noe_strdup(row->text)};
+    copy.is_stale = strcmp(row->op_table_hash, op_table) != 0 ||
+                    strcmp(row->axioms_hash, axioms) != 0;
+    NOE_PUSH(b->list, b->n, b->cap, copy);
+    return NOE_OK;
+}
+
+static noe_status rejudge(batch *b, const candidate *c, noe_error *err)
+{
+    bool proved;
+    NOE_TRY(judge(b, c, &proved, err));
+    b->totals->candidates++;
+    b->recheck->rules++;
+    b->recheck->refreshed += proved && c->is_stale;
+    b->recheck->lost += !proved;
+    return proved ? NOE_OK
+                  : noe_ruledb_reopen_group(b->db, b->run_id, c->run, c->group, err);
+}
+
+static noe_status rejudge_all(batch *b, noe_error *err)
+{
+    int64_t i = 0;
+    NOE_TRY(noe_ruledb_begin(b->db, err));
+    for (; i < b->n && !noe_cancelled(b->env); i++) {
+        NOE_TRY(rejudge(b, &b->list[i], err));
+        noe_progress(b->env, "%lld of %lld rules, %lld lost", (long long)i + 1,
+                     (long long)b->n, (long long)b->recheck->lost);
+        if ((i + 1) % BATCH == 0) {
+            NOE_TRY(noe_ruledb_commit(b->db, err));
+            NOE_TRY(noe_ruledb_begin(b->db, err));
+        }
+    }
+    NOE_TRY(noe_ruledb_commit(b->db, err));
+    if (i < b->n)
+        return noe_fail(err, NOE_ERR_CANCELLED, "interrupted after %lld of %lld rules",
+                        (long long)i, (long long)b->n);
+    return NOE_OK;
+}
+
+noe_status noe_verifier_recheck(noe_verifier *v, noe_ruledb *db, const noe_env *env,
+                                noe_recheck_totals *totals, noe_error *err)
+{
+    *totals = (noe_recheck_totals){.rules = 0};
+    batch b = {.v = v, .db = db, .env = env, .totals = &totals->verdicts};
+    b.recheck = totals;
+    noe_status status =
+        noe_ruledb_each_proof(db, noe_op_table_hash(), true, collect_rule, &b, err);
+    if (status == NOE_OK)
+        status = run_list(&b, "recheck ", rejudge_all, err);
+    clear_list(&b);
     return status;
 }
 

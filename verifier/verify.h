@@ -34,9 +34,11 @@ typedef struct noe_check {
     noe_field_report field;
     noe_proof proof;
     noe_lia_proof lia;
+    noe_buf questions;   /* asked for: those of lia as SMT-LIB2, each with (reset) */
     noe_numeric numeric; /* of a proved rule */
     uint64_t seed;       /* of FIELD: from the rule's id and the config's seed */
-    double cpu_seconds;
+    double cpu_seconds;  /* all together, and by stage */
+    double cpu_field, cpu_z3, cpu_lia, cpu_class;
 } noe_check;
 
 typedef struct noe_verifier noe_verifier;
@@ -49,6 +51,9 @@ void noe_verifier_free(noe_verifier *v);
 const noe_axioms *noe_verifier_axioms(const noe_verifier *v);
 noe_prover *noe_verifier_prover(const noe_verifier *v);
 
+/* Checks from now on have proof.scripts and questions, or not. */
+void noe_verifier_ask_scripts(noe_verifier *v, bool yes);
+
 /* Verdict on one rule; depends on the rule, the config and the axioms only. check is
  * overwritten; clear it with noe_check_clear. */
 void noe_verifier_check(noe_verifier *v, const noe_rule *rule, noe_check *check);
@@ -60,6 +65,7 @@ typedef struct noe_verify_totals {
     int64_t tier[NOE_TIER_C + 1];
     int64_t class[NOE_CLASS_RANGE + 1];
     int64_t rlimit_max;
+    double cpu_field, cpu_z3, cpu_lia, cpu_class; /* of the verdicts, by stage */
 } noe_verify_totals;
 
 /* Judges all open candidates of db, group by group, and stores verdicts, rules and
@@ -68,6 +74,22 @@ typedef struct noe_verify_totals {
 NOE_NODISCARD noe_status noe_verifier_run(noe_verifier *v, noe_ruledb *db,
                                           const noe_env *env, noe_verify_totals *totals,
                                           noe_error *err);
+
+typedef struct noe_recheck_totals {
+    noe_verify_totals verdicts;
+    int64_t rules;     /* rechecked */
+    int64_t refreshed; /* of the proved ones: those that were stale */
+    int64_t lost;      /* not proved any more */
+} noe_recheck_totals;
+
+/* Proves every rule of db again, also those that are stale, and stores what came out.
+ * One that is not proved any more is no rule (its verdict says why), and the candidates
+ * that it covered are open again. Interrupted, it stores what it has and fails with
+ * NOE_ERR_CANCELLED. */
+NOE_NODISCARD noe_status noe_verifier_recheck(noe_verifier *v, noe_ruledb *db,
+                                              const noe_env *env,
+                                              noe_recheck_totals *totals,
+                                              noe_error *err);
 
 typedef void noe_self_check_fn(void *ctx, const char *kind, const char *name,
                                const noe_rule *rule, const noe_field_report *report);

@@ -156,6 +156,102 @@ START_TEST(test_verify_again_has_nothing_to_do)
 }
 END_TEST
 
+/* A rule that is stored as if it had been proved under these hashes. */
+static void plant(const char *text, int64_t group, uint64_t axioms_hash)
+{
+    add(text, group, 0);
+    noe_run run = {.stage = "verify",
+                   .config = "test",
+                   .version = noe_version,
+                   .op_table_hash = noe_op_table_hash(),
+                   .axioms_hash = axioms_hash,
+                   .solver = ""};
+    noe_verdict proved = {.kind = NOE_VERDICT_PROVED,
+                          .stage = "z3",
+                          .reason = "",
+                          .counterexample = "",
+                          .shapes_checked = "",
+                          .axioms = "",
+                          .certificate = ""};
+    int64_t planted;
+    char id[NOE_HASH_HEX_LEN + 1];
+    noe_hash_hex(noe_rule_id(fixture_rule(text)), id);
+    noe_rule_row row = {.id = id,
+                        .text = text,
+                        .lhs = "",
+                        .rhs = "",
+                        .where = "",
+                        .lhs_ops = "",
+                        .rhs_ops = "",
+                        .candidate = group};
+    noe_assert_ok(noe_ruledb_add_run(db, &run, &planted, &err), err);
+    noe_assert_ok(noe_ruledb_set_verdict(db, planted, group, &proved, &err), err);
+    noe_assert_ok(noe_ruledb_add_rule(db, planted, &row, &err), err);
+}
+
+static noe_recheck_totals recheck_all(void)
+{
+    noe_recheck_totals totals;
+    noe_verifier *v = fixture_verifier(0);
+    noe_assert_ok(noe_verifier_recheck(v, db, &env, &totals, &err), err);
+    noe_verifier_free(v);
+    return totals;
+}
+
+static uint64_t current_axioms(void)
+{
+    noe_verifier *v = fixture_verifier(0);
+    uint64_t hash = noe_verifier_axioms(v)->hash;
+    noe_verifier_free(v);
+    return hash;
+}
+
+/* Candidates are numbered from 1 as they are added. */
+START_TEST(test_verify_recheck)
+{
+    plant("relu(relu(?a)) => relu(?a)", 1, 7); /* stale */
+    plant("neg(neg(?a)) => ?a", 2, current_axioms());
+    plant("relu(?a) => neg(?a)", 3, current_axioms()); /* false */
+    noe_recheck_totals totals = recheck_all();
+    ck_assert_int_eq(totals.rules, 3);
+    ck_assert_int_eq(totals.verdicts.rules, 2);
+    ck_assert_int_eq(totals.refreshed, 1);
+    ck_assert_int_eq(totals.lost, 1);
+    noe_buf rules = {0};
+    rules_of(&rules);
+    ck_assert_str_eq(noe_buf_text(&rules), "relu(relu(?a)) => relu(?a) exact\n"
+                                           "neg(neg(?a)) => ?a exact\n");
+    noe_buf_clear(&rules);
+    totals = recheck_all();
+    ck_assert_int_eq(totals.rules, 2);
+    ck_assert_int_eq(totals.refreshed + totals.lost, 0);
+}
+END_TEST
+
+/* What a rule that is not proved again covered is judged by itself. */
+START_TEST(test_verify_recheck_reopens_what_was_covered)
+{
+    plant("relu(?a) => neg(?a)", 1, current_axioms()); /* false */
+    add("relu(relu(?a)) => relu(?a)", 1, 1);
+    ck_assert_int_eq(judge_all().covered, 0);
+    teardown();
+    setup();
+    add("relu(relu(?a)) => relu(?a)", 1, 0);
+    add("relu(relu(relu(?a))) => relu(?a)", 1, 1);
+    ck_assert_int_eq(judge_all().covered, 1);
+    noe_verifier *weak;
+    noe_verifier_config config = NOE_VERIFIER_DEFAULTS;
+    noe_recheck_totals totals;
+    config.rlimit = 1;
+    config.lia.max_schemes = 0;
+    noe_assert_ok(noe_verifier_new(&config, NULL, &weak, &err), err);
+    noe_assert_ok(noe_verifier_recheck(weak, db, &env, &totals, &err), err);
+    noe_verifier_free(weak);
+    ck_assert_int_eq(totals.lost, 1);
+    ck_assert_int_eq(judge_all().proved, 1);
+}
+END_TEST
+
 START_TEST(test_verify_cancelled_keeps_what_it_has)
 {
     volatile sig_atomic_t stop = 1;
@@ -234,6 +330,8 @@ Suite *suite_verify(void)
     tcase_add_test(tc, test_verify_groups);
     tcase_add_test(tc, test_verify_deferred_is_judged_where_its_derivation_fails);
     tcase_add_test(tc, test_verify_again_has_nothing_to_do);
+    tcase_add_test(tc, test_verify_recheck);
+    tcase_add_test(tc, test_verify_recheck_reopens_what_was_covered);
     tcase_add_test(tc, test_verify_cancelled_keeps_what_it_has);
     tcase_add_test(tc, test_verify_order_does_not_matter);
     tcase_add_test(tc, test_verify_command);
