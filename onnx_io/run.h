@@ -37,6 +37,11 @@ NOE_NODISCARD noe_status noe_run_model(const noe_onnx_model *m,
 /* Does the executor know this operator of the standard domain? */
 bool noe_run_knows(const char *op_type);
 
+/* Random numbers for input i: normal floats, integers 0 or 1; open sizes are 1. */
+NOE_NODISCARD noe_status noe_run_random(const noe_onnx_model *m, uint32_t i,
+                                        uint64_t seed, size_t max_bytes,
+                                        noe_run_value **v, noe_error *err);
+
 /* A file with one value as ONNX's own tests store them: a TensorProto; SequenceProto or
  * OptionalProto if the input or output i is declared so. A new reference. */
 NOE_NODISCARD noe_status noe_run_read_input(const noe_onnx_model *m, uint32_t i,

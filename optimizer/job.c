@@ -96,6 +96,17 @@ static void drop_written(noe_job *j)
     j->written = NULL;
 }
 
+static bool has_opaque(const noe_graph *g)
+{
+    uint8_t *live = noe_malloc(g->n_nodes + 1);
+    bool found = false;
+    noe_graph_mark_live(g, live);
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        found = found || (live[i] && g->nodes[i].op == NOE_OP_OPAQUE);
+    free(live);
+    return found;
+}
+
 static noe_status reread(void *ctx, const noe_graph *g, const noe_graph **seen,
                          noe_error *err)
 {
@@ -108,6 +119,9 @@ static noe_status reread(void *ctx, const noe_graph *g, const noe_graph **seen,
         noe_onnx_reread(j->model, data, len, &j->written, &j->written_graph, err);
     free(data);
     *seen = j->written_graph;
+    if (status == NOE_OK && has_opaque(noe_onnx_graph(j->model)))
+        status = noe_whole_check(j->model, j->written, j->env.seed, &j->options.check,
+                                 &j->whole, err);
     return status;
 }
 
@@ -231,6 +245,16 @@ void noe_job_report(const noe_job *j, noe_buf *b)
     if (j->cmd->explain)
         noe_report_steps(b, &j->rules, &j->result);
     noe_report_outcome(b, &j->options, &j->result);
+    if (j->whole.is_done)
+        noe_buf_printf(
+            b,
+            "check of the whole in the reference executor: passed, %u output%s; "
+            "largest difference %.2g of the magnitude\n",
+            j->whole.n_outputs, j->whole.n_outputs == 1 ? "" : "s", j->whole.max_rel);
+    else if (*j->whole.why)
+        noe_buf_printf(
+            b, "check of the whole in the reference executor: not possible: %s\n",
+            j->whole.why);
     noe_buf_printf(b,
                    "costs: %s; %llu kernels timed, %llu known from before%s\n"
                    "time: %.1f s (check %.1f s, timing of the whole %.1f s), memory "

@@ -11,6 +11,7 @@
 #include "optimizer/command.h"
 #include "optimizer/device.h"
 #include "optimizer/report.h"
+#include "optimizer/whole.h"
 
 /* What a run holds. The caller zeroes it, sets the first group, and releases it. */
 typedef struct noe_job {
@@ -36,6 +37,7 @@ typedef struct noe_job {
     noe_script script;       /* of --replay */
     noe_onnx_model *written; /* the result as it is read back, for the check */
     noe_graph *written_graph;
+    noe_whole_report whole; /* check in the reference executor */
     char *bytes; /* the result where no file is written; NULL: the input is kept */
     size_t n_bytes;
     double seconds; /* all of it took */

@@ -4,7 +4,6 @@
  */
 #include "core/base/file.h"
 #include "core/base/options.h"
-#include "core/base/rng.h"
 #include "onnx_io/run.h"
 #include "onnx_io/run/npy.h"
 #include <errno.h>
@@ -134,38 +133,6 @@ static noe_status read_folder(job *j, noe_error *err)
     return status;
 }
 
-static noe_status make_random(job *j, uint32_t i, noe_error *err)
-{
-    noe_elem elem = NOE_ELEM_NONE;
-    noe_dims shape;
-    const char *name = noe_run_input_name(j->m, i);
-    if (!noe_run_input_type(j->m, i, &elem, &shape) || shape.rank < 0 ||
-        !(noe_elem_is_float((int)elem) || noe_elem_is_integer((int)elem)))
-        return noe_fail(err, NOE_ERR_UNSUPPORTED,
-                        "input '%s' is of no type that random numbers have", name);
-    for (int k = 0; k < shape.rank; k++)
-        shape.dim[k] = shape.dim[k] < 0 ? 1 : shape.dim[k];
-    noe_run_value *v = noe_run_tensor_new(elem, &shape, (size_t)max_memory << 30);
-    if (!v)
-        return noe_fail(err, NOE_ERR_LIMIT, "input '%s' is larger than %lld GiB", name,
-                        (long long)max_memory);
-    noe_rng rng = noe_rng_split((uint64_t)seed, name, 0);
-    double *real = noe_malloc((size_t)v->n * sizeof *real + 1);
-    int64_t *whole = noe_malloc((size_t)v->n * sizeof *whole + 1);
-    for (int64_t k = 0; k < v->n; k++) {
-        real[k] = noe_rng_normal(&rng);
-        whole[k] = (int64_t)noe_rng_below(&rng, 2);
-    }
-    if (noe_elem_is_float((int)elem))
-        noe_run_store_f64(v, real, true);
-    else
-        noe_run_store_i64(v, whole);
-    free(real);
-    free(whole);
-    j->in[i] = v;
-    return NOE_OK;
-}
-
 static noe_status get_inputs(job *j, noe_error *err)
 {
     if (inputs_from)
@@ -176,7 +143,8 @@ static noe_status get_inputs(job *j, noe_error *err)
                             "input '%s' is not given; --random makes numbers up",
                             noe_run_input_name(j->m, i));
         if (!j->in[i] && !noe_run_input_is_optional(j->m, i))
-            NOE_TRY(make_random(j, i, err));
+            NOE_TRY(noe_run_random(j->m, i, (uint64_t)seed, (size_t)max_memory << 30,
+                                   &j->in[i], err));
     }
     return NOE_OK;
 }
