@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#define WINDOW_BITS 8
+#define WINDOW_BITS 4
 
 /* Bit 0: is (2/n) = -1? */
 #define TWO_IS_MINUS(N) ((uint32_t)(((N) ^ (N) >> 1) >> 1))

@@ -51,9 +51,10 @@
 #define NOE_FIELD_P UINT32_C(2147146559)
 #define NOE_FIELD_Q UINT32_C(1073573279)
 
-/* Powers of g by windows of bits of the exponent: power[i][d] = g^(d << 8 i). */
-#define NOE_FIELD_WINDOWS 4
-#define NOE_FIELD_DIGITS  256
+/* Powers of g by windows of bits of the exponent: power[i][d] = g^(d << 4 i).
+ * Small ones: a check makes a field an instance and takes few powers of it. */
+#define NOE_FIELD_WINDOWS 8
+#define NOE_FIELD_DIGITS  16
 
 /* What denominators divide, and how large a number may be (times the unit it is below
  * p q / 8). */

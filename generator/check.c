@@ -321,7 +321,7 @@ static int sweep(const noe_rule *rule, const noe_binding *base, const noe_param 
 
 /* Instances that are not near the one it was found at */
 
-#define ATTEMPTS 120 /* an instance */
+#define ATTEMPTS 60 /* an instance */
 
 static bool is_letter(const noe_rule *rule, int var)
 {
@@ -349,18 +349,32 @@ static void note_instance(const noe_rule *rule, const noe_instance *first,
     }
 }
 
+/* The number of a bit that is set; k runs through all of them. */
+static int pick_bit(uint32_t bits, int k)
+{
+    for (k %= __builtin_popcount(bits); k > 0; k--)
+        bits &= bits - 1;
+    return __builtin_ctz(bits);
+}
+
 /* Sets of sizes and ranks change from one to the next: all different, all 2 (what fits
- * by accident), with ones. */
+ * by accident), with ones. A rank that never fitted is not insisted on again: *barren
+ * has a bit for each; those that did fit (fertile) are every other attempt's. */
 static bool find_instance(const noe_rule *rule, uint64_t seed, int index, int base_rank,
-                          noe_instance *inst)
+                          uint32_t fertile, uint32_t *barren, noe_instance *inst)
 {
     static const int sets[NOE_INSTANCE_N_DIMS] = {0, 5, 1, 3, 2, 6, 4, 7};
     noe_rng rng = noe_rng_split(seed, "wide", (uint64_t)index);
+    int rank = index % 3 == 0 ? base_rank : index % 3 == 1 ? (index / 3 + 2) % 6 : -1;
+    if (rank >= 0 && (*barren >> rank & 1))
+        rank = -1;
     for (int i = 0; i < ATTEMPTS; i++) {
-        int rank = index % 3 == 0   ? base_rank
-                   : index % 3 == 1 ? (index / 3 + 2) % 6
-                                    : -1;
-        noe_instance_style style = {.rank = i < ATTEMPTS / 3 ? rank : -1,
+        if (i == ATTEMPTS / 3 && rank >= 0) {
+            *barren |= 1u << rank;
+            rank = -1;
+        }
+        bool again = rank < 0 && i % 2 && fertile;
+        noe_instance_style style = {.rank = again ? pick_bit(fertile, i / 2) : rank,
                                     .dims =
                                         sets[(index + i / 16) % NOE_INSTANCE_N_DIMS],
                                     .max_elements = 1200};
@@ -393,6 +407,7 @@ static bool survives_widely(const noe_rule *rule, uint64_t seed, int base_rank,
                             int n_instances, noe_look *look)
 {
     noe_instance *inst = noe_malloc(2 * sizeof *inst);
+    uint32_t barren = 0;
     bool ok = true;
     /* Axes that are told apart by nothing but the rule. */
     for (int i = 0; i < n_instances && has_axes(rule) && ok; i++) {
@@ -409,7 +424,7 @@ static bool survives_widely(const noe_rule *rule, uint64_t seed, int base_rank,
         noe_instance *x = &inst[look->n_found > 0];
         if (i >= n_instances / 2 && look->n_found == 0)
             break; /* what never fitted hardly ever will */
-        if (!find_instance(rule, seed, i, base_rank, x))
+        if (!find_instance(rule, seed, i, base_rank, look->ranks, &barren, x))
             continue;
         note_instance(rule, &inst[0], x, look);
         look->n_found++;

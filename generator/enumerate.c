@@ -81,6 +81,7 @@ static noe_status add_leaves(builder *b)
         *v = (noe_gen_value){.shape = (uint16_t)shape,
                              .leaf = (uint8_t)i,
                              .is_weight = leaf->is_weight,
+                             .is_plain = noe_leaf_is_plain(leaf),
                              .occurs = leaf->is_constant ? 0 : (uint64_t)i + 1};
         memcpy(v->cuts, leaf->cuts, sizeof v->cuts);
         v->data = noe_arena_alloc(&u->arena, value_bytes(u, shape));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Pairs are lifted LIFT_ROUND at a time, by as many threads as there are, and taken up
- * in order. One whose most general text is there already is that group. One that a rule
+ * in order. One that is an instance of an earlier group, or whose most general text is
+ * there already, is that group. One that a rule
  * of an earlier group rewrites in one step, and one that minimizing derived, is
  * deferred: it is wanted only if what it rests on is not proved. Deferred groups come
  * last, so that a text that some pair needs is found with that pair, not with one that
@@ -29,6 +30,7 @@ struct noe_grouper {
     /* the round */
     const noe_pair *pairs;
     noe_lifted lifted[LIFT_ROUND];
+    int instance_of[LIFT_ROUND]; /* the group, or NOE_GROUP_NONE */
 };
 
 noe_grouper *noe_grouper_new(const noe_env *env, noe_generated *out)
@@ -102,7 +104,9 @@ static void lift_one(void *ctx, int worker, uint32_t i)
     noe_grouper *g = ctx;
     (void)worker;
     g->lifted[i].n = 0;
-    if (!noe_pair_is_widening(&g->pairs[i]))
+    g->instance_of[i] = NOE_GROUP_NONE;
+    if (!noe_pair_is_widening(&g->pairs[i]) &&
+        !noe_known_is_instance(g->known, &g->pairs[i], &g->instance_of[i]))
         noe_pair_lift(&g->pairs[i], g->env->seed, &g->lifted[i]);
 }
 
@@ -155,13 +159,18 @@ static int add_group(noe_grouper *g, noe_group *group, noe_space_stats *stats)
     return number;
 }
 
-/* The group that the pair ends up in. */
-static int place(noe_grouper *g, const noe_pair *pair, noe_lifted *lifted,
-                 noe_space_stats *stats)
+/* The group that pair i of the round ends up in. */
+static int place(noe_grouper *g, int i, noe_space_stats *stats)
 {
+    const noe_pair *pair = &g->pairs[i];
+    noe_lifted *lifted = &g->lifted[i];
     if (noe_pair_is_widening(pair)) {
         stats->n_widening++;
         return NOE_GROUP_NONE;
+    }
+    if (g->instance_of[i] != NOE_GROUP_NONE) {
+        stats->n_same++;
+        return g->instance_of[i];
     }
     if (lifted->n == 0) {
         stats->n_unlifted++;
@@ -230,7 +239,7 @@ noe_status noe_grouper_add(noe_grouper *g, const noe_pair *pairs, int n,
         g->pairs = &pairs[first];
         noe_parallel_for(g->env->n_threads, (uint32_t)(end - first), lift_one, g);
         for (int i = first; i < end; i++)
-            group_of[pairs[i].id] = place(g, &pairs[i], &g->lifted[i - first], stats);
+            group_of[pairs[i].id] = place(g, i - first, stats);
         noe_progress(g->env, "%s: lifting %d of %d", stats->name, end, n);
         if (noe_cancelled(g->env))
             status = noe_fail(err, NOE_ERR_CANCELLED, "interrupted while lifting");

@@ -218,23 +218,83 @@ static bool derives(const noe_known *k, const noe_graph *left, const noe_graph *
     return true;
 }
 
-bool noe_known_derives(const noe_known *k, const noe_pair *pair, noe_known_step *step)
+typedef struct sides {
+    noe_pool *pool;
+    noe_graph *left, *right; /* NULL where the graph refuses it */
+} sides;
+
+static sides make_sides(const noe_pair *pair)
 {
-    noe_pool *pool = noe_pool_new();
+    sides s = {.pool = noe_pool_new()};
     uint32_t leaves[NOE_PAIR_MAX_VARS];
     for (int v = 0; v < pair->n_vars; v++) {
         char name[16];
         noe_type type = {NOE_F32, pair->vars[v].shape};
         snprintf(name, sizeof name, "v%d", v);
-        leaves[v] = noe_pool_add_leaf(pool, name, &type, NULL, 0, NULL);
+        leaves[v] = noe_pool_add_leaf(s.pool, name, &type, NULL, 0, NULL);
     }
-    noe_graph *left = make_side(pair, pair->lhs, pool, leaves);
-    noe_graph *right = make_side(pair, pair->rhs, pool, leaves);
-    bool found = left && right && derives(k, left, right, step);
-    if (left)
-        noe_graph_free(left);
-    if (right)
-        noe_graph_free(right);
-    noe_pool_free(pool);
+    s.left = make_side(pair, pair->lhs, s.pool, leaves);
+    s.right = make_side(pair, pair->rhs, s.pool, leaves);
+    return s;
+}
+
+static void free_sides(const sides *s)
+{
+    if (s->left)
+        noe_graph_free(s->left);
+    if (s->right)
+        noe_graph_free(s->right);
+    noe_pool_free(s->pool);
+}
+
+bool noe_known_derives(const noe_known *k, const noe_pair *pair, noe_known_step *step)
+{
+    sides s = make_sides(pair);
+    bool found = s.left && s.right && derives(k, s.left, s.right, step);
+    free_sides(&s);
     return found;
+}
+
+static int count_ops(const noe_graph *g)
+{
+    int n = 0;
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        n += g->nodes[i].op < NOE_OP_COUNT;
+    return n;
+}
+
+/* The rule that is as large as the pair and rewrites `from` at its root into `to`. */
+static const known_rule *find_alike(const noe_known *k, const noe_pair *pair,
+                                    const noe_graph *from, const noe_graph *to)
+{
+    int n_from = count_ops(from), n_to = count_ops(to);
+    uint32_t root = from->outputs[0].ref.node;
+    uint64_t goal = noe_graph_hash(to);
+    if (from->nodes[root].op >= NOE_OP_COUNT)
+        return NULL;
+    const struct rules *list = &k->by_op[from->nodes[root].op];
+    for (uint32_t i = 0; i < list->n; i++) {
+        const noe_rule *rule = &list->r[i]->rule;
+        if (rule->n_roots == pair->n_roots && rule->n_vars == pair->n_vars &&
+            noe_rule_count_ops(rule, false) == n_from &&
+            noe_rule_count_ops(rule, true) == n_to &&
+            rewrites_at(rule, from, goal, root))
+            return list->r[i];
+    }
+    return NULL;
+}
+
+bool noe_known_is_instance(const noe_known *k, const noe_pair *pair, int *group)
+{
+    sides s = make_sides(pair);
+    const known_rule *found = NULL;
+    if (s.left && s.right) {
+        found = find_alike(k, pair, s.left, s.right);
+        if (!found)
+            found = find_alike(k, pair, s.right, s.left);
+    }
+    if (found)
+        *group = k->groups[found->group].number;
+    free_sides(&s);
+    return found != NULL;
 }

@@ -30,6 +30,7 @@
 #define N_SEARCHED 48 /* of the same, as the verifier looks for them */
 #define MIN_FOUND  3  /* of them, unless there were fewer before */
 #define MAX_MEMO   512
+#define MAX_KEPT   32
 
 typedef struct lifter {
     noe_forms forms;
@@ -45,6 +46,8 @@ typedef struct lifter {
         noe_look look;
     } memo[MAX_MEMO];
     int n_memo;
+    uint64_t kept[MAX_KEPT]; /* choices that were to be kept so far */
+    int n_kept;
 } lifter;
 
 /* Looking at choices */
@@ -648,12 +651,23 @@ static bool is_oriented(const noe_rule *rule, int costly)
     return smaller;
 }
 
+static bool was_kept(lifter *l, uint64_t key)
+{
+    for (int i = 0; i < l->n_kept; i++) {
+        if (l->kept[i] == key)
+            return true;
+    }
+    if (l->n_kept < MAX_KEPT)
+        l->kept[l->n_kept++] = key;
+    return false;
+}
+
 /* Keeps the variant in the orientation in which it can be used, or in the better one,
  * unless it is there already. */
 static void keep_variant(lifter *l, const noe_choice *c)
 {
     noe_look look;
-    if (!survives(l, c, N_WIDE_END, &look))
+    if (was_kept(l, choice_key(l, c)) || !survives(l, c, N_WIDE_END, &look))
         return;
     noe_rule *r = l->rule;
     bool is_reversed = !is_oriented(r, l->forms.costly);

@@ -66,9 +66,21 @@ void noe_rewrites_free(noe_rewrites *r)
     free(r);
 }
 
+static struct uses *uses_of(noe_rewrites *r, const law *l, int from)
+{
+    return &r->by_family[r->heads.h[l->p[l->side[from]].head].family];
+}
+
 void noe_rewrites_enable(noe_rewrites *r, int number, bool on)
 {
-    r->laws[number]->is_enabled = on;
+    const law *l = r->laws[number];
+    for (int from = 0; from < 2; from++) {
+        struct uses *list = l->is_usable[from] ? uses_of(r, l, from) : NULL;
+        for (uint32_t i = 0; list && i < list->n; i++) {
+            if (list->u[i].law == number)
+                list->u[i].is_enabled = on;
+        }
+    }
 }
 
 uint64_t noe_family_bit(uint32_t family)
@@ -121,7 +133,6 @@ static void fill_law(noe_rewrites *r, const noe_pair *pair, law *l)
     noe_pair_variables(pair, vars);
     for (int from = 0; from < 2; from++)
         l->is_usable[from] = !(vars[!from] & ~vars[from]) && l->p[l->side[from]].n_in;
-    l->is_enabled = true;
 }
 
 int noe_rewrites_add(noe_rewrites *r, const noe_pair *pair)
@@ -140,9 +151,14 @@ int noe_rewrites_add(noe_rewrites *r, const noe_pair *pair)
     for (int from = 0; from < 2; from++) {
         if (!l->is_usable[from])
             continue;
-        uint32_t family = r->heads.h[l->p[l->side[from]].head].family;
-        struct uses *list = &r->by_family[family];
-        use u = {number, from};
+        int root = l->side[from];
+        struct uses *list = uses_of(r, l, from);
+        use u = {.law = number,
+                 .from = (uint8_t)from,
+                 .is_enabled = true,
+                 .is_commutative =
+                     noe_op_has(r->heads.h[l->p[root].head].op, NOE_TRAIT_COMMUTATIVE),
+                 .need = {l->need[root][0], l->need[root][1]}};
         NOE_PUSH(list->u, list->n, list->cap, u);
     }
     return number;

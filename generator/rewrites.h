@@ -37,11 +37,15 @@ typedef struct law {
     bool is_broadcast[NOE_PAIR_MAX_VARS]; /* such a variable stands for its like only */
     uint64_t need[NOE_PAIR_MAX_NODES][2]; /* families that the operands must have */
     uint32_t family[NOE_PAIR_MAX_NODES];
-    bool is_enabled;
 } law;
 
+/* A law in one direction. What rules most of them out at a term is here, not in the law:
+ * a round asks it of all uses of a family at every term. */
 typedef struct use {
-    int law, from;
+    int law;
+    uint8_t from;
+    bool is_enabled, is_commutative; /* the operator at the root */
+    uint64_t need[2];                /* of the root */
 } use;
 
 struct noe_rewrites {

@@ -28,8 +28,8 @@
 #include <stdlib.h>
 
 #define MAX_TERMS    NOE_SATURATION_MAX_TERMS
-#define N_SLOTS      (MAX_TERMS * 8) /* of a table */
-#define MAX_FILL     (MAX_TERMS * 5)
+#define SLOTS_A_TERM 8 /* of a table; repairing enters terms again */
+#define FILL_A_TERM  5
 #define MAX_MATCHES  6000 /* of one round */
 #define MAX_ELEMENTS 2000 /* of one tensor */
 #define MAX_STEPS    200  /* of one derivation */
@@ -62,8 +62,8 @@ enum { WHY_CONGRUENT = -1, WHY_SWAPPED = -2 };
 typedef struct table {
     struct slot {
         uint32_t head, in[2], term; /* term plus 1 */
-    } slots[N_SLOTS];
-    uint32_t n;
+    } slots[MAX_TERMS * SLOTS_A_TERM];
+    uint32_t n, n_slots, max_n;
 } table;
 
 typedef struct found_match {
@@ -136,8 +136,8 @@ static bool is_commutative(const noe_saturation *g, uint32_t h)
 static struct slot *probe(table *t, uint32_t h, uint32_t a, uint32_t b)
 {
     uint64_t hash = noe_mix64(((uint64_t)a << 32 | b) + noe_mix64(h + 1u));
-    uint32_t i = (uint32_t)hash % N_SLOTS;
-    for (;; i = (i + 1) % N_SLOTS) {
+    uint32_t i = (uint32_t)hash % t->n_slots;
+    for (;; i = i + 1 == t->n_slots ? 0 : i + 1) {
         struct slot *s = &t->slots[i];
         if (!s->term || (s->head == h && s->in[0] == a && s->in[1] == b))
             return s;
@@ -147,7 +147,7 @@ static struct slot *probe(table *t, uint32_t h, uint32_t a, uint32_t b)
 static void enter(noe_saturation *g, table *t, struct slot *s, uint32_t h, uint32_t a,
                   uint32_t b, uint32_t id)
 {
-    if (t->n >= MAX_FILL) {
+    if (t->n >= t->max_n) {
         g->is_full = true;
         return;
     }
@@ -497,6 +497,13 @@ static void spread_changes(noe_saturation *g)
     }
 }
 
+static bool may_match(const use *u, const uint64_t lack[2])
+{
+    return u->is_enabled &&
+           ((!(u->need[0] & lack[0]) && !(u->need[1] & lack[1])) ||
+            (u->is_commutative && !(u->need[0] & lack[1]) && !(u->need[1] & lack[0])));
+}
+
 static void match_all(noe_saturation *g)
 {
     spread_changes(g);
@@ -506,13 +513,17 @@ static void match_all(noe_saturation *g)
             g->t[find(g, x)].changed < g->round - 1)
             continue;
         const struct uses *list = &g->r->by_family[t->family];
+        uint64_t lack[2];
+        for (int k = 0; k < 2; k++)
+            lack[k] = k < t->n_in ? ~g->t[find(g, t->in[k])].families : 0;
         for (uint32_t i = 0; i < list->n; i++) {
-            const law *l = g->r->laws[list->u[i].law];
-            if (!l->is_enabled || list->u[i].law == g->exclude)
+            const use *u = &list->u[i];
+            if (!may_match(u, lack) || u->law == g->exclude)
                 continue;
+            const law *l = g->r->laws[u->law];
             g->m.law = l;
-            g->m.number = list->u[i].law;
-            g->m.from = list->u[i].from;
+            g->m.number = u->law;
+            g->m.from = u->from;
             g->m.root = x;
             memset(g->m.bound, 0xFF, sizeof g->m.bound);
             memset(g->m.head, 0xFF, (size_t)l->n * sizeof *g->m.head);
@@ -724,7 +735,15 @@ void noe_saturation_free(noe_saturation *g)
     free(g);
 }
 
-static void clear(noe_saturation *g, const noe_rewrites *r)
+static void clear_table(table *t, int n_terms)
+{
+    t->n = 0;
+    t->n_slots = (uint32_t)n_terms * SLOTS_A_TERM;
+    t->max_n = (uint32_t)n_terms * FILL_A_TERM;
+    memset(t->slots, 0, t->n_slots * sizeof *t->slots);
+}
+
+static void clear(noe_saturation *g, const noe_rewrites *r, int n_terms)
 {
     g->r = r;
     g->n = g->n_stamps = 0;
@@ -732,9 +751,9 @@ static void clear(noe_saturation *g, const noe_rewrites *r)
     g->heads.n = 0;
     g->is_full = false;
     g->max_ops = INT32_MAX;
-    g->max_terms = MAX_TERMS;
-    memset(&g->exact, 0, sizeof g->exact);
-    memset(&g->canonical, 0, sizeof g->canonical);
+    g->max_terms = (uint32_t)n_terms;
+    clear_table(&g->exact, n_terms);
+    clear_table(&g->canonical, n_terms);
     memset(g->stamp, 0, sizeof g->stamp);
     noe_arena_clear(&g->arena);
 }
@@ -776,7 +795,6 @@ static bool saturate(noe_saturation *g, const noe_pair *pair, const uint32_t *id
         n_ops = a > n_ops ? a : n_ops;
         n_ops = b > n_ops ? b : n_ops;
     }
-    g->max_terms = (uint32_t)limits->n_terms;
     g->n_matches = 0;
     for (int round = 0; round < limits->n_rounds; round++) {
         uint32_t before = g->n;
@@ -803,7 +821,7 @@ bool noe_saturation_derives(noe_saturation *g, const noe_rewrites *r,
 {
     uint32_t id[NOE_PAIR_MAX_NODES];
     NOE_ASSERT(limits->n_terms <= MAX_TERMS);
-    clear(g, r);
+    clear(g, r, limits->n_terms);
     g->wants_why = out != NULL;
     g->exclude = limits->exclude;
     g->field =

@@ -713,6 +713,17 @@ static bool is_interesting(const noe_space *space, const noe_move *move,
     return true;
 }
 
+bool noe_leaf_is_plain(const noe_space_leaf *leaf)
+{
+    return leaf->is_constant && (leaf->op == NOE_OP_ONES || leaf->op == NOE_OP_ZEROS);
+}
+
+bool noe_move_widens(const noe_move *move, const noe_shape *other, const noe_shape *out)
+{
+    return move->n_in == 2 && noe_op_has(move->op, NOE_TRAIT_EWISE) &&
+           !noe_shape_eq(other, out);
+}
+
 bool noe_move_fits(const noe_space *space, const noe_move *move, const noe_shape *a,
                    bool a_is_weight, const noe_shape *b, bool b_is_weight,
                    noe_shape *out)

@@ -72,6 +72,12 @@ extern const char noe_space_names[];
 NOE_NODISCARD noe_status noe_space_build(const char *ops, noe_space *spaces, int *n,
                                          noe_error *err);
 
+/* Whether the leaf is ones or zeros; whether an operand of that kind only serves to make
+ * the other one larger: expand does that, so such terms are not enumerated. */
+bool noe_leaf_is_plain(const noe_space_leaf *leaf);
+bool noe_move_widens(const noe_move *move, const noe_shape *other,
+                     const noe_shape *out);
+
 /* Whether the move may be applied to operands of these shapes and roles; out is the
  * result's shape. Includes the typing rules of core. */
 bool noe_move_fits(const noe_space *space, const noe_move *move, const noe_shape *a,

@@ -17,7 +17,8 @@
  * no equation of their own, so one e-node of a value is built upon.
  *
  * The space itself leaves out: what noe_move_fits refuses, operands that are one number
- * everywhere (is_closed), cuts at other places than the borders of concatenations, and
+ * everywhere (is_closed), ones and zeros that only widen the other operand of an
+ * elementwise operator, cuts at other places than the borders of concatenations, and
  * moves with three operands.
  *
  * Every level is a set of records (fingerprint, e-node) whose order carries no meaning:
@@ -61,6 +62,7 @@ typedef struct noe_gen_value {
     uint16_t shape;
     uint8_t level, leaf; /* leaf: index of the leaf at level 0 */
     bool is_weight;
+    bool is_plain;  /* a leaf of ones or zeros */
     bool is_closed; /* one number everywhere: nothing is built upon it, but on leaves */
 } noe_gen_value;
 

@@ -96,12 +96,24 @@ static void visit_unary(worker *w, uint32_t a)
     }
 }
 
+/* Of x and y, one is ones or zeros. */
+static bool is_widening(const noe_universe *u, const noe_application *p, uint32_t x,
+                        uint32_t y)
+{
+    uint32_t other = u->values[x].is_plain ? y : x;
+    return noe_move_widens(&u->space->moves[p->move],
+                           &u->shapes[u->values[other].shape], &u->shapes[p->shape]);
+}
+
 static void apply(worker *w, noe_range r, uint32_t x, uint32_t y)
 {
+    const noe_universe *u = w->v->u;
+    bool may_widen = u->values[x].is_plain != u->values[y].is_plain;
     for (uint32_t i = r.first; i < r.first + r.n; i++) {
         const noe_application *p = &w->v->plan->applications[i];
-        if (!p->is_commutative || x <= y)
-            emit(w, p, x, y);
+        if ((p->is_commutative && x > y) || (may_widen && is_widening(u, p, x, y)))
+            continue;
+        emit(w, p, x, y);
     }
 }
 

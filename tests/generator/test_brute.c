@@ -22,7 +22,7 @@
 typedef struct thing {
     noe_shape shape;
     noe_fe *data; /* POINTS samples */
-    bool is_leaf, is_closed;
+    bool is_leaf, is_plain, is_closed;
     int cost;
     uint32_t cuts[NOE_SPACE_MAX_RANK];
     int next; /* in the bucket */
@@ -94,7 +94,8 @@ static void add_leaves(void)
     for (int i = 0; i < w.space->n_leaves; i++) {
         const noe_space_leaf *leaf = &w.space->leaves[i];
         size_t n = size_of(&leaf->shape) * POINTS;
-        thing t = {.shape = leaf->shape, .is_leaf = true};
+        thing t = {
+            .shape = leaf->shape, .is_leaf = true, .is_plain = noe_leaf_is_plain(leaf)};
         memcpy(t.cuts, leaf->cuts, sizeof t.cuts);
         t.data = noe_calloc(n, sizeof *t.data);
         for (size_t k = 0; k < n; k++)
@@ -148,6 +149,9 @@ static int take_step(int move, int a, int b, int cost)
     noe_shape out;
     if (m->kind == NOE_MOVE_PLAIN) {
         if (!noe_move_fits(w.space, m, &w.values[a].shape, true, y, true, &out))
+            return NONE;
+        if (m->n_in == 2 && w.values[a].is_plain != w.values[b].is_plain &&
+            noe_move_widens(m, w.values[a].is_plain ? y : &w.values[a].shape, &out))
             return NONE;
     } else {
         int64_t axis = noe_params_get(m->op, &m->params, NOE_PARAM_AXIS)->i;
