@@ -543,3 +543,8 @@ void noe_explain_join(noe_explainer *x, uint32_t e)
 {
     join(x, e, x->base);
 }
+
+bool noe_explain_is_joined(noe_explainer *x, uint32_t e)
+{
+    return find(x, e) == find(x, x->base);
+}

@@ -42,6 +42,7 @@ uint32_t noe_explain_open(noe_explainer *x);
  */
 uint32_t noe_explain_base(const noe_explainer *x);
 void noe_explain_join(noe_explainer *x, uint32_t e); /* with the base */
+bool noe_explain_is_joined(noe_explainer *x, uint32_t e);
 
 /* Small is general: constants weigh most, then variables that occur again. */
 uint32_t noe_enode_key(const noe_enode *e);

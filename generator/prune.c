@@ -11,9 +11,10 @@
  * general pairs are there first.
  *
  * Classes are taken up ROUND at a time, by as many threads as there are, with the pairs
- * that were accepted before the round. What is explained by these would also be by more
- * of them, so that only classes with something left are gone through one by one: the
- * result is that of one thread and of any ROUND.
+ * that were accepted before the round. Only classes with something left are then gone
+ * through one by one; the first of them whose pair nothing derives has it accepted as
+ * it is, the others are looked at again with the pairs that are new. The result does
+ * not depend on threads.
  *
  * Not complete: searches have limits; that leaves a pair too many, never one too few.
  */
@@ -24,7 +25,7 @@
 #include "generator/explain.h"
 #include <stdlib.h>
 
-#define ROUND       512
+#define ROUND       64
 #define RECHECK     16  /* rounds: a one-element tensor has one sign a round */
 #define MAX_DERIVED 800 /* the largest gains */
 #define NOTHING     NOE_NO_OPERAND
@@ -35,10 +36,20 @@ static const noe_proof_limits quick = {
 static const noe_proof_limits thorough = {
     .n_terms = 1000, .n_extra = 3, .n_rounds = 7, .exclude = -1};
 
+/* A pair with the e-node that it connects to its class. */
+typedef struct connection {
+    uint32_t e;
+    noe_pair pair;
+} connection;
+
 /* What became of the pairs of one class. */
 typedef struct outcome {
     uint32_t n_proved, n_false, n_undirected, n_too_large, n_closed;
-    bool is_open; /* something is left; nothing was counted */
+    connection *derived; /* by a longer search; owned */
+    int n_derived, cap_derived;
+    /* The first one that no pair before derives, general, where the thread stopped;
+     * owned. */
+    connection *open;
 } outcome;
 
 typedef struct ordered {
@@ -90,26 +101,28 @@ static void name_pairs(const pruner *p, noe_pair_proof *d)
     }
 }
 
-/* Takes up a pair that is true and general: as an axiom, or if a longer search derives
- * it, as a short cut within the universe. */
-static void accept(pruner *p, noe_pair *pair, outcome *o)
+/* Takes up a pair that a longer search derives, as a short cut within the universe. */
+static void accept_derived(pruner *p, noe_pair *pair)
 {
-    if (noe_saturation_derives(p->worker[0].saturation, p->rewrites, pair, &thorough,
-                               &pair->why)) {
-        name_pairs(p, &pair->why);
-        pair->kind = NOE_PAIR_DERIVED;
-        pair->use = noe_pair_use_of(pair, 1);
-        pair->is_deferred = pair->use == NOE_USE_NONE;
-        o->n_proved++;
-    } else if (!is_directed(pair)) {
+    name_pairs(p, &pair->why);
+    pair->kind = NOE_PAIR_DERIVED;
+    pair->use = noe_pair_use_of(pair, 1);
+    pair->is_deferred = pair->use == NOE_USE_NONE;
+    push_pair(p, pair);
+    noe_laws_add(p->laws, pair);
+}
+
+/* Takes up a pair that is true, general and not derivable. */
+static void accept_axiom(pruner *p, noe_pair *pair, outcome *o)
+{
+    if (!is_directed(pair)) {
         o->n_undirected++;
         return;
-    } else {
-        int number = noe_rewrites_add(p->rewrites, pair);
-        NOE_ASSERT(number == p->n_numbers);
-        NOE_PUSH(p->id_of, p->n_numbers, p->cap_numbers, p->n_pairs);
-        p->stats->n_accepted++;
     }
+    int number = noe_rewrites_add(p->rewrites, pair);
+    NOE_ASSERT(number == p->n_numbers);
+    NOE_PUSH(p->id_of, p->n_numbers, p->cap_numbers, p->n_pairs);
+    p->stats->n_accepted++;
     push_pair(p, pair);
     noe_laws_add(p->laws, pair);
 }
@@ -138,35 +151,73 @@ static fate judge(const pruner *p, worker *w, uint32_t e, noe_pair *pair, outcom
     return FATE_NEW;
 }
 
+static bool is_derivable(const pruner *p, worker *w, noe_pair *pair)
+{
+    if (noe_saturation_derives(w->saturation, p->rewrites, pair, &thorough, &pair->why))
+        return true;
+    noe_pair_proof_clear(&pair->why);
+    return false;
+}
+
 /* A class with the pairs of before the round; open where they do not do. */
 static void try_class(void *ctx, int number, uint32_t i)
 {
     pruner *p = ctx;
     worker *w = &p->worker[number];
     outcome *o = &p->outcomes[i];
-    noe_pair *pair = NULL;
+    connection *c = NULL;
     *o = (outcome){0};
     noe_explain_class(w->explainer, p->round[i].id);
     for (uint32_t e; (e = noe_explain_open(w->explainer)) != NOTHING;) {
-        if (!pair)
-            pair = noe_malloc(sizeof *pair);
-        if (judge(p, w, e, pair, o) == FATE_NEW) {
-            *o = (outcome){.is_open = true};
-            break;
+        if (!c)
+            c = noe_malloc(sizeof *c);
+        c->e = e;
+        if (judge(p, w, e, &c->pair, o) == FATE_NEW) {
+            noe_pair_generalize(&c->pair, p->u->env->seed);
+            if (!is_derivable(p, w, &c->pair)) {
+                o->open = c;
+                return;
+            }
+            NOE_PUSH(o->derived, o->n_derived, o->cap_derived, *c);
         }
         noe_explain_join(w->explainer, e);
     }
-    free(pair);
+    free(c);
 }
 
-/* The same with all pairs; accepts what they do not derive. */
-static void explain_class(pruner *p, uint32_t i)
+static void forget_derived(outcome *o)
+{
+    free(o->derived);
+    o->derived = NULL;
+    o->n_derived = o->cap_derived = 0;
+}
+
+/* Pairs that laws of this round explain by now are not needed. */
+static void accept_all_derived(pruner *p, uint32_t i, outcome *o)
+{
+    noe_explainer *x = p->worker[0].explainer;
+    o->n_proved += (uint32_t)o->n_derived;
+    if (o->n_derived)
+        noe_explain_class(x, p->round[i].id);
+    for (int k = 0; k < o->n_derived; k++) {
+        connection *c = &o->derived[k];
+        if (noe_explain_is_joined(x, c->e)) {
+            noe_pair_proof_clear(&c->pair.why);
+            continue;
+        }
+        uint32_t n_before = noe_laws_count(p->laws);
+        accept_derived(p, &c->pair);
+        noe_explain_join(x, c->e);
+        noe_explain_more(x, n_before);
+    }
+    forget_derived(o);
+}
+
+/* The rest of a class, with all pairs; accepts what they do not derive. */
+static void explain_rest(pruner *p, outcome *o)
 {
     worker *w = &p->worker[0];
-    outcome *o = &p->outcomes[i];
     noe_pair *pair = noe_malloc(sizeof *pair);
-    *o = (outcome){0};
-    noe_explain_class(w->explainer, p->round[i].id);
     for (uint32_t e; (e = noe_explain_open(w->explainer)) != NOTHING;) {
         fate f = judge(p, w, e, pair, o);
         noe_explain_join(w->explainer, e);
@@ -174,11 +225,41 @@ static void explain_class(pruner *p, uint32_t i)
             continue;
         noe_pair_generalize(pair, p->u->env->seed);
         uint32_t n_before = noe_laws_count(p->laws);
-        accept(p, pair, o);
+        if (is_derivable(p, w, pair)) {
+            o->n_proved++;
+            accept_derived(p, pair);
+        } else {
+            accept_axiom(p, pair, o);
+        }
         if (noe_laws_count(p->laws) > n_before)
             noe_explain_more(w->explainer, n_before);
     }
     free(pair);
+}
+
+/* An open class. Before there are new rewrites what its thread found stands: what is
+ * derived, and the first pair that is not; else it is sought again. */
+static void explain_class(pruner *p, uint32_t i, bool is_first)
+{
+    noe_explainer *x = p->worker[0].explainer;
+    outcome *o = &p->outcomes[i], count = {0};
+    connection *open = o->open;
+    if (is_first) {
+        count.derived = o->derived;
+        count.n_derived = o->n_derived;
+        accept_all_derived(p, i, &count);
+        accept_axiom(p, &open->pair, &count);
+    } else {
+        for (int k = 0; k < o->n_derived; k++)
+            noe_pair_proof_clear(&o->derived[k].pair.why);
+        forget_derived(o);
+    }
+    noe_explain_class(x, p->round[i].id);
+    if (is_first)
+        noe_explain_join(x, open->e);
+    free(open);
+    explain_rest(p, &count);
+    *o = count;
 }
 
 static void add_outcome(noe_prune_stats *s, const outcome *o)
@@ -192,11 +273,15 @@ static void add_outcome(noe_prune_stats *s, const outcome *o)
 
 static void run_round(pruner *p, uint32_t n)
 {
+    int n_before = p->n_numbers;
     noe_parallel_for(p->n_workers, n, try_class, p);
     for (uint32_t i = 0; i < n; i++) {
-        if (p->outcomes[i].is_open)
-            explain_class(p, i);
-        add_outcome(p->stats, &p->outcomes[i]);
+        outcome *o = &p->outcomes[i];
+        if (o->open)
+            explain_class(p, i, p->n_numbers == n_before);
+        else
+            accept_all_derived(p, i, o);
+        add_outcome(p->stats, o);
     }
 }
 
