@@ -321,7 +321,7 @@ static int sweep(const noe_rule *rule, const noe_binding *base, const noe_param 
 
 /* Instances that are not near the one it was found at */
 
-#define ATTEMPTS 60 /* an instance */
+#define ATTEMPTS 120 /* an instance */
 
 static bool is_letter(const noe_rule *rule, int var)
 {
