@@ -22,9 +22,9 @@ void noe_known_free(noe_known *k);
 /* The variants of a group, of which the first is matched. */
 void noe_known_add(noe_known *k, const noe_lifted *variants, int group);
 bool noe_known_derives(const noe_known *k, const noe_pair *pair, noe_known_step *step);
-/* Whether the pair is such a step and nothing but an instance of the rule: its operators
- * are those of the rule, its variables and constants as many. Lifting it would give the
- * rule, or less. */
+/* Whether the pair is such a step and nothing but an instance of the rule: its
+ * operators are those of the rule, its variables and constants as many. Lifting it
+ * would give the rule, or less. */
 bool noe_known_is_instance(const noe_known *k, const noe_pair *pair, int *group);
 
 #endif

@@ -39,8 +39,8 @@ typedef struct law {
     uint32_t family[NOE_PAIR_MAX_NODES];
 } law;
 
-/* A law in one direction. What rules most of them out at a term is here, not in the law:
- * a round asks it of all uses of a family at every term. */
+/* A law in one direction. What rules most of them out at a term is here, not in the
+ * law: a round asks it of all uses of a family at every term. */
 typedef struct use {
     int law;
     uint8_t from;

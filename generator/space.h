@@ -72,8 +72,8 @@ extern const char noe_space_names[];
 NOE_NODISCARD noe_status noe_space_build(const char *ops, noe_space *spaces, int *n,
                                          noe_error *err);
 
-/* Whether the leaf is ones or zeros; whether an operand of that kind only serves to make
- * the other one larger: expand does that, so such terms are not enumerated. */
+/* Whether the leaf is ones or zeros; whether an operand of that kind only serves to
+ * make the other one larger: expand does that, so such terms are not enumerated. */
 bool noe_leaf_is_plain(const noe_space_leaf *leaf);
 bool noe_move_widens(const noe_move *move, const noe_shape *other,
                      const noe_shape *out);
