@@ -467,3 +467,23 @@ bool noe_rule_survives(const noe_rule *rule, const noe_binding *base, int base_r
     }
     return look->n_typed >= 0 && survives_widely(rule, seed, base_rank, n_wide, look);
 }
+
+bool noe_rule_is_oriented(const noe_rule *rule, int costly)
+{
+    noe_rule back = noe_rule_reversed(rule);
+    bool forth_ok = noe_rule_is_directed(rule), back_ok = noe_rule_is_directed(&back);
+    if (!forth_ok || !back_ok)
+        return forth_ok;
+    if (costly >= 0)
+        return costly == 0;
+    int left = noe_rule_count_ops(rule, false), right = noe_rule_count_ops(rule, true);
+    if (left != right)
+        return left > right;
+    noe_buf a = {0}, b = {0};
+    noe_rule_print(&a, rule);
+    noe_rule_print(&b, &back);
+    bool smaller = strcmp(noe_buf_text(&a), noe_buf_text(&b)) <= 0;
+    noe_buf_clear(&a);
+    noe_buf_clear(&b);
+    return smaller;
+}

@@ -371,28 +371,6 @@ static void free_reshapes(lifter *l)
     }
 }
 
-static bool is_bound(const noe_slot *s)
-{
-    return s->param == NOE_PARAM_START || s->param == NOE_PARAM_END;
-}
-
-static bool is_perm(const noe_slot *s)
-{
-    return s->param == NOE_PARAM_PERM;
-}
-
-/* What says how, not what: worth less than the axes. */
-static bool is_flag(const noe_slot *s)
-{
-    return s->param == NOE_PARAM_KEEPDIMS || s->param == NOE_PARAM_COUNT_INCLUDE_PAD;
-}
-
-static bool is_plain(const noe_slot *s)
-{
-    return !is_shape(s) && !is_bound(s) && !noe_slot_is_axis(s) && !is_perm(s) &&
-           !is_flag(s);
-}
-
 static void generalize_slots(lifter *l, slot_filter *filter)
 {
     for (int i = 0; i < l->forms.n_slots; i++) {
@@ -490,11 +468,36 @@ static void generalize_axis(lifter *l, int i)
         take(l, &c, &look);
 }
 
+/* An axis before those of matrices becomes a variable where the operands of a product
+ * are the same there: counted from the end it would be one axis only. */
+static void generalize_batch_axis(lifter *l, int i)
+{
+    const noe_slot *s = &l->forms.slots[i];
+    noe_choice c = l->c;
+    bool any = false;
+    if (s->param != NOE_PARAM_AXIS || chosen(l, &l->c, i) == NOE_FORM_VARIABLE)
+        return;
+    for (int v = 0; v < l->forms.pair->n_vars; v++) {
+        c.aligned[v] = noe_forms_aligned(&l->forms, v, i);
+        any = any || c.aligned[v] >= 0;
+    }
+    for (int f = 0; f < s->n_forms && any; f++) {
+        const noe_form *x = &s->forms[f];
+        c.form[i] = f;
+        if (x->kind == NOE_FORM_VARIABLE && x->asked == NOE_ASKED_BEFORE &&
+            x->axis == 2 && try_all_varied(l, &c, 1u << i))
+            return;
+    }
+}
+
 static void generalize_axes(lifter *l)
 {
     for (int i = 0; i < l->forms.n_slots; i++) {
-        if (noe_slot_is_axis(&l->forms.slots[i]) || is_perm(&l->forms.slots[i]))
+        if (noe_slot_is_axis(&l->forms.slots[i]) ||
+            noe_slot_is_perm(&l->forms.slots[i])) {
             generalize_axis(l, i);
+            generalize_batch_axis(l, i);
+        }
     }
 }
 
@@ -521,14 +524,50 @@ static bool try_pairs_of_twins(lifter *l)
     return false;
 }
 
+/* As large as its twin on an axis that is a variable, and with as many axes. */
+static bool try_aligned(lifter *l, int v, const noe_choice *without_twin)
+{
+    for (int i = 0; i < l->forms.n_slots; i++) {
+        noe_choice c = *without_twin;
+        if (l->forms.slots[i].param != NOE_PARAM_AXIS ||
+            chosen(l, &c, i) != NOE_FORM_VARIABLE)
+            continue;
+        c.aligned[v] = noe_forms_aligned(&l->forms, v, i);
+        if (c.aligned[v] >= 0 && try_choice(l, &c))
+            return true;
+    }
+    return false;
+}
+
+/* Two variables need not be alike if all others have the ranks of the pair, so that a
+ * vector is one for both; or if they have as many axes as there at least. */
+static bool drop_twin(lifter *l, int v)
+{
+    int n_vars = l->forms.pair->n_vars, twin = l->c.twin[v];
+    noe_choice c = l->c;
+    c.twin[v] = -1;
+    if (try_choice(l, &c) || try_aligned(l, v, &c))
+        return true;
+    noe_choice ranked = c;
+    for (int w = 0; w < n_vars; w++) {
+        if (w != v && w != twin && c.twin[w] < 0)
+            ranked.rank[w] = NOE_RANK_EXACTLY;
+    }
+    if (try_choice(l, &ranked))
+        return true;
+    for (int i = 0; i < 2; i++) {
+        int w = i ? twin : v;
+        if (c.rank[w] < NOE_RANK_AT_LEAST)
+            c.rank[w] = NOE_RANK_AT_LEAST;
+    }
+    return try_choice(l, &c);
+}
+
 static void drop_twins(lifter *l)
 {
     int n_left = 0;
-    for (int v = 0; v < l->forms.pair->n_vars; v++) {
-        noe_choice c = l->c;
-        c.twin[v] = -1;
-        n_left += l->c.twin[v] >= 0 && !try_choice(l, &c);
-    }
+    for (int v = 0; v < l->forms.pair->n_vars; v++)
+        n_left += l->c.twin[v] >= 0 && !drop_twin(l, v);
     if (n_left > 2)
         try_pairs_of_twins(l);
 }
@@ -576,6 +615,13 @@ static bool try_other_heads(lifter *l, int v, const noe_choice *with_head)
     return false;
 }
 
+static bool try_with_matrices(lifter *l, int v, const noe_choice *general)
+{
+    noe_choice c = *general;
+    noe_choice_say_matrices(&c, l->forms.pair, v);
+    return noe_pair_has_op(l->forms.pair, NOE_OP_MATMUL) && try_choice(l, &c);
+}
+
 /* In plain words: the ones of the pair, said one by one or by the whole shape. */
 static bool is_plain_spread(noe_spread spread)
 {
@@ -590,7 +636,7 @@ static void weaken_spread(lifter *l, int v, bool plain)
             !noe_forms_can_spread(&l->forms, &c, v, (noe_spread)s))
             continue;
         c.spread[v] = (noe_spread)s;
-        if (!try_choice(l, &c)) {
+        if (!try_choice(l, &c) && !try_with_matrices(l, v, &c)) {
             if (s == NOE_SPREAD_HEAD && try_other_heads(l, v, &c))
                 return;
             continue;
@@ -614,6 +660,7 @@ static void choose_conditions(const lifter *l, noe_choice *c, noe_rank_said rank
     say_ranks(l, c, ranks);
     for (int v = 0; v < l->forms.pair->n_vars; v++) {
         c->twin[v] = noe_forms_twin(&l->forms, v);
+        c->aligned[v] = -1;
         c->head[v] = v;
         c->spread[v] = noe_forms_can_spread(&l->forms, c, v, NOE_SPREAD_ONES)
                            ? NOE_SPREAD_ONES
@@ -627,28 +674,6 @@ static void choose_literals(const lifter *l, noe_choice *c)
         int f = noe_slot_find(&l->forms.slots[i], NOE_FORM_LITERAL);
         c->form[i] = f < 0 ? l->forms.slots[i].n_forms - 1 : f;
     }
-}
-
-/* The costlier side is the left one; then the larger; then the first in the alphabet.
- */
-static bool is_oriented(const noe_rule *rule, int costly)
-{
-    noe_rule back = noe_rule_reversed(rule);
-    bool forth_ok = noe_rule_is_directed(rule), back_ok = noe_rule_is_directed(&back);
-    if (!forth_ok || !back_ok)
-        return forth_ok;
-    if (costly >= 0)
-        return costly == 0;
-    int left = noe_rule_count_ops(rule, false), right = noe_rule_count_ops(rule, true);
-    if (left != right)
-        return left > right;
-    noe_buf a = {0}, b = {0};
-    noe_rule_print(&a, rule);
-    noe_rule_print(&b, &back);
-    bool smaller = strcmp(noe_buf_text(&a), noe_buf_text(&b)) <= 0;
-    noe_buf_clear(&a);
-    noe_buf_clear(&b);
-    return smaller;
 }
 
 static bool was_kept(lifter *l, uint64_t key)
@@ -670,7 +695,7 @@ static void keep_variant(lifter *l, const noe_choice *c)
     if (was_kept(l, choice_key(l, c)) || !survives(l, c, N_WIDE_END, &look))
         return;
     noe_rule *r = l->rule;
-    bool is_reversed = !is_oriented(r, l->forms.costly);
+    bool is_reversed = !noe_rule_is_oriented(r, l->forms.costly);
     if (is_reversed)
         *r = noe_rule_reversed(r);
     bool is_new = noe_rule_is_directed(r) && l->out->n < NOE_LIFT_MAX_VARIANTS;
@@ -685,11 +710,48 @@ static void keep_variant(lifter *l, const noe_choice *c)
     noe_buf_clear(&text);
 }
 
+static void keep_with_matrices(lifter *l)
+{
+    noe_choice c = l->c;
+    noe_choice_say_matrices(&c, l->forms.pair, -1);
+    keep_variant(l, &c);
+}
+
+/* Axes that are variables lie outside of what is broadcast along them; operands are
+ * equally large on them. */
+static void keep_with_axes(lifter *l)
+{
+    noe_choice outside = l->c, aligned = l->c;
+    bool is_outside = false, is_aligned = false;
+    for (int i = 0; i < l->forms.n_slots; i++) {
+        const noe_slot *s = &l->forms.slots[i];
+        int f = find_asked(s, NOE_ASKED_OUTSIDE);
+        if (!noe_slot_is_axis(s) || chosen(l, &l->c, i) != NOE_FORM_VARIABLE)
+            continue;
+        if (f >= 0 && s->forms[l->c.form[i]].asked == NOE_ASKED_NOTHING) {
+            outside.form[i] = f;
+            is_outside = true;
+        }
+        for (int v = 0; s->param == NOE_PARAM_AXIS && v < l->forms.pair->n_vars; v++) {
+            if (aligned.aligned[v] < 0 && aligned.twin[v] < 0)
+                aligned.aligned[v] = noe_forms_aligned(&l->forms, v, i);
+            is_aligned = is_aligned || aligned.aligned[v] >= 0;
+        }
+    }
+    if (is_outside)
+        keep_variant(l, &outside);
+    if (is_aligned)
+        keep_variant(l, &aligned);
+}
+
 /* What the pair's broadcasts are, in terms of the axes chosen; then equal shapes, too,
  * at first only of what an elementwise operator joins. */
 static void keep_with_conditions(lifter *l)
 {
     noe_choice c = l->c;
+    if (noe_pair_has_op(l->forms.pair, NOE_OP_MATMUL))
+        keep_with_matrices(l);
+    keep_with_axes(l);
     for (int v = 0; v < l->forms.pair->n_vars; v++) {
         if (noe_forms_can_spread(&l->forms, &c, v, NOE_SPREAD_AXIS))
             c.spread[v] = NOE_SPREAD_AXIS;
@@ -717,7 +779,7 @@ static void lift_plainly(lifter *l, const noe_choice *general, noe_form_kind axe
     if (!may_follow(l, &c, &look))
         return;
     take(l, &c, &look);
-    generalize_slots(l, is_bound);
+    generalize_slots(l, noe_slot_is_bound);
     weaken_spreads(l, true);
     c = l->c;
     drop_twins(l);
@@ -757,20 +819,20 @@ static void generalize_groups(lifter *l)
 static void generalize(lifter *l)
 {
     generalize_groups(l);
-    generalize_slots(l, is_plain);
+    generalize_slots(l, noe_slot_is_plain);
     generalize_shapes_together(l);
     free_reshapes(l);
     generalize_slots(l, is_shape);
     drop_ranks(l);
     generalize_dependent(l);
     generalize_axes(l);
-    generalize_slots(l, is_flag);
-    generalize_slots(l, is_bound);
+    generalize_slots(l, noe_slot_is_flag);
+    generalize_slots(l, noe_slot_is_bound);
     drop_single_ranks(l);
     drop_twins(l);
     weaken_spreads(l, false);
-    drop_single_ranks(l);          /* what a spread says already */
-    generalize_slots(l, is_plain); /* of what had too few instances before */
+    drop_single_ranks(l);                   /* what a spread says already */
+    generalize_slots(l, noe_slot_is_plain); /* of what had too few instances before */
     generalize_slots(l, is_shape);
 }
 
@@ -810,16 +872,6 @@ static void lift(lifter *l)
     keep_variant(l, &literal);
 }
 
-static int costly_side(const noe_pair *pair)
-{
-    bool has_weight_op;
-    int cost[2];
-    noe_pair_costs(pair, cost, &has_weight_op);
-    if (pair->kind == NOE_PAIR_SIBLING)
-        return 0;
-    return cost[0] == cost[1] ? -1 : cost[0] < cost[1];
-}
-
 void noe_pair_lift(const noe_pair *pair, uint64_t seed, noe_lifted *out)
 {
     lifter *l = noe_calloc(1, sizeof *l);
@@ -827,7 +879,7 @@ void noe_pair_lift(const noe_pair *pair, uint64_t seed, noe_lifted *out)
     l->rule = noe_malloc(sizeof *l->rule);
     l->seed = seed;
     l->out = out;
-    noe_forms_collect(&l->forms, pair, costly_side(pair));
+    noe_forms_collect(&l->forms, pair, noe_pair_costly_side(pair));
     if (!l->forms.is_full)
         lift(l);
     free(l->rule);

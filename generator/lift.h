@@ -51,4 +51,8 @@ bool noe_rule_survives(const noe_rule *rule, const noe_binding *base, int base_r
  * sizes are mixed more than in the above, and it takes longer. */
 bool noe_rule_survives_search(const noe_rule *rule, uint64_t seed, int n);
 
+/* Whether the left side is the one to rewrite: the costlier one (costly: 0 left, 1
+ * right, -1 neither); then the larger; then the first in the alphabet. */
+bool noe_rule_is_oriented(const noe_rule *rule, int costly);
+
 #endif

@@ -38,6 +38,27 @@ bool noe_slot_is_axis(const noe_slot *s)
     return is_axis(s->param);
 }
 
+bool noe_slot_is_bound(const noe_slot *s)
+{
+    return s->param == NOE_PARAM_START || s->param == NOE_PARAM_END;
+}
+
+bool noe_slot_is_perm(const noe_slot *s)
+{
+    return s->param == NOE_PARAM_PERM;
+}
+
+bool noe_slot_is_flag(const noe_slot *s)
+{
+    return s->param == NOE_PARAM_KEEPDIMS || s->param == NOE_PARAM_COUNT_INCLUDE_PAD;
+}
+
+bool noe_slot_is_plain(const noe_slot *s)
+{
+    return s->param != NOE_PARAM_SHAPE && !noe_slot_is_bound(s) &&
+           !noe_slot_is_axis(s) && !noe_slot_is_perm(s) && !noe_slot_is_flag(s);
+}
+
 int noe_slot_find(const noe_slot *s, noe_form_kind kind)
 {
     for (int f = 0; f < s->n_forms; f++) {
@@ -552,6 +573,14 @@ static void add_axis_variables(const noe_forms *l, noe_slot *s)
         if (most < s->rank - k && var >= 0)
             add_asked(s, NOE_ASKED_BEFORE, k, var, 0);
     }
+    for (int w = 0; w < l->pair->n_vars && var >= 0; w++) {
+        int fewer = s->rank - l->pair->vars[w].shape.rank;
+        if (fewer > 0 && most < fewer)
+            add_form(s, (noe_form){.kind = NOE_FORM_VARIABLE,
+                                   .asked = NOE_ASKED_OUTSIDE,
+                                   .var = var,
+                                   .var2 = w});
+    }
     if (s->param == NOE_PARAM_AXES && s->value.n == 1)
         add_asked(s, NOE_ASKED_SINGLE, 0, 0, 0);
 }
@@ -687,6 +716,31 @@ int noe_forms_other_operand(const noe_forms *f, int var)
     return twin;
 }
 
+static bool are_aligned(const noe_shape *x, const noe_shape *y, const noe_slot *axis)
+{
+    return x->rank == y->rank && x->rank == axis->rank &&
+           x->dim[axis->value.i] == y->dim[axis->value.i];
+}
+
+int noe_forms_aligned(const noe_forms *f, int var, int slot)
+{
+    const noe_pair *pair = f->pair;
+    for (int i = 0; i < pair->n_nodes; i++) {
+        const noe_pair_node *n = &pair->nodes[i];
+        if (n->is_var || n->n_in != 2 ||
+            (!noe_op_has(n->op, NOE_TRAIT_EWISE) && n->op != NOE_OP_MATMUL))
+            continue;
+        const noe_pair_node *a = &pair->nodes[n->in[0]], *b = &pair->nodes[n->in[1]];
+        if (!a->is_var || !b->is_var || (a->var != var && b->var != var))
+            continue;
+        int w = a->var == var ? b->var : a->var;
+        if (w < var &&
+            are_aligned(&pair->vars[var].shape, &pair->vars[w].shape, &f->slots[slot]))
+            return w;
+    }
+    return -1;
+}
+
 int noe_forms_axis_variable(const noe_forms *f, const noe_choice *c, int rank, int axis)
 {
     for (int i = 0; i < f->n_slots; i++) {
@@ -759,4 +813,12 @@ void noe_forms_collect(noe_forms *f, const noe_pair *pair, int costly)
     collect_slots(f);
     if (!f->is_full)
         collect_forms(f);
+}
+
+void noe_choice_say_matrices(noe_choice *c, const noe_pair *pair, int but)
+{
+    for (int v = 0; v < pair->n_vars; v++) {
+        if (v != but && pair->vars[v].shape.rank > 0 && c->rank[v] < NOE_RANK_AT_LEAST)
+            c->rank[v] = NOE_RANK_AT_LEAST;
+    }
 }

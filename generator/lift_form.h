@@ -42,6 +42,8 @@ typedef enum noe_asked {
     NOE_ASKED_FROM,    /* all axes from `axis` on */
     NOE_ASKED_UNDER,   /* all axes before axis `axis` */
     NOE_ASKED_BEFORE,  /* all axes before the last `axis` ones of var */
+    NOE_ASKED_OUTSIDE, /* all axes before those that var2, which has fewer, has of var
+                        */
     NOE_ASKED_SINGLE,  /* one axis */
     NOE_ASKED_TAIL,    /* the last `axis` places as in the pair, counted from the end */
     NOE_ASKED_HEAD,    /* the first `axis` places as in the pair */
@@ -100,12 +102,21 @@ typedef struct noe_choice {
     int form[NOE_LIFT_MAX_SLOTS];
     noe_rank_said rank[NOE_PAIR_MAX_VARS];
     int twin[NOE_PAIR_MAX_VARS]; /* has the shape of this earlier variable; -1: any */
+    int aligned[NOE_PAIR_MAX_VARS]; /* has the rank of this earlier variable, and its
+                                       size on the axes that slots name; -1: any */
     noe_spread spread[NOE_PAIR_MAX_VARS];
     int head[NOE_PAIR_MAX_VARS]; /* SPREAD_HEAD: whose first axis */
 } noe_choice;
 
 void noe_forms_collect(noe_forms *f, const noe_pair *pair, int costly);
 bool noe_slot_is_axis(const noe_slot *s);
+bool noe_slot_is_perm(const noe_slot *s);
+/* Of a slice. */
+bool noe_slot_is_bound(const noe_slot *s);
+/* What says how, not what: worth less than the axes. */
+bool noe_slot_is_flag(const noe_slot *s);
+/* None of these, and no shape. */
+bool noe_slot_is_plain(const noe_slot *s);
 /* Numbers of one shape are worth nothing unless they are 1. */
 bool noe_slot_is_useless(const noe_slot *s);
 /* Number of the first form of a kind, or -1. */
@@ -120,6 +131,9 @@ int noe_forms_twin(const noe_forms *f, int var);
 /* The same among those that an elementwise operator of the pair has for its other
  * operand. */
 int noe_forms_other_operand(const noe_forms *f, int var);
+/* The earlier variable that is the other operand of a product or of an elementwise
+ * operator and has this one's rank and its size on the axis of the slot, or -1. */
+int noe_forms_aligned(const noe_forms *f, int var, int slot);
 /* Whether the condition can be said of the variable; ANY always can. */
 bool noe_forms_can_spread(const noe_forms *f, const noe_choice *c, int var,
                           noe_spread spread);
@@ -129,6 +143,10 @@ int noe_forms_axis_variable(const noe_forms *f, const noe_choice *c, int rank,
                             int axis);
 int noe_forms_largest(
     const noe_pair *pair); /* the variable of most axes, fewest ones */
+
+/* All variables but one (-1: all) have as many axes as in the pair at least: a vector
+ * is no matrix, to a product. */
+void noe_choice_say_matrices(noe_choice *c, const noe_pair *pair, int but);
 
 char noe_var_letter(int var);
 /* lift_text.c. Rule text: variables by letter, parameter variables "$p<slot>". */

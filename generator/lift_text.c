@@ -392,6 +392,22 @@ static void print_rank(noe_buf *b, const view *l, int v)
 
 /* Conditions on slots */
 
+/* Two variables have equal sizes on the axes that slots name. */
+static void print_aligned(noe_buf *b, const view *l, int v, int w)
+{
+    print_and(b);
+    noe_buf_printf(b, "rank(?%c) == rank(?%c)", noe_var_letter(w), noe_var_letter(v));
+    for (int i = 0; i < l->f->n_slots; i++) {
+        const noe_slot *s = &l->slots[i];
+        if (s->param != NOE_PARAM_AXIS || noe_forms_aligned(l->f, v, i) != w)
+            continue;
+        noe_buf_puts(b, " && ");
+        print_dim(b, l, i, w, s->value.i);
+        noe_buf_puts(b, " == ");
+        print_dim(b, l, i, v, s->value.i);
+    }
+}
+
 static bool is_list(const noe_slot *s)
 {
     return s->value.kind == NOE_KIND_AXES || s->value.kind == NOE_KIND_INTS;
@@ -483,6 +499,12 @@ static void print_asked(noe_buf *b, const view *l, int i)
         noe_buf_printf(b, list ? "at($p%d, -1) < " : "$p%d < ", i);
         print_rank_less(b, f->var, f->axis);
         break;
+    case NOE_ASKED_OUTSIDE:
+        noe_buf_printf(b,
+                       list ? "at($p%d, -1) < rank(?%c) - rank(?%c)"
+                            : "$p%d < rank(?%c) - rank(?%c)",
+                       i, noe_var_letter(f->var), noe_var_letter(f->var2));
+        break;
     case NOE_ASKED_SINGLE:
         noe_buf_printf(b, "len($p%d) == 1", i);
         break;
@@ -516,6 +538,10 @@ static void print_where(noe_buf *b, const view *l)
         print_and(b);
         noe_buf_printf(b, "shape(?%c) == shape(?%c)", noe_var_letter(twin),
                        noe_var_letter(v));
+    }
+    for (int v = 0; v < l->pair->n_vars; v++) {
+        if (l->c->aligned[v] >= 0)
+            print_aligned(b, l, v, l->c->aligned[v]);
     }
     for (int i = 0; i < l->f->n_slots; i++)
         print_asked(b, l, i);

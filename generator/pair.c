@@ -540,3 +540,22 @@ void noe_pairs_free(noe_pair *pairs, int n)
         noe_pair_proof_clear(&pairs[i].why);
     free(pairs);
 }
+
+int noe_pair_costly_side(const noe_pair *pair)
+{
+    bool has_weight_op;
+    int cost[2];
+    noe_pair_costs(pair, cost, &has_weight_op);
+    if (pair->kind == NOE_PAIR_SIBLING)
+        return 0;
+    return cost[0] == cost[1] ? -1 : cost[0] < cost[1];
+}
+
+bool noe_pair_has_op(const noe_pair *pair, noe_op op)
+{
+    for (int i = 0; i < pair->n_nodes; i++) {
+        if (!pair->nodes[i].is_var && pair->nodes[i].op == op)
+            return true;
+    }
+    return false;
+}

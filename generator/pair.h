@@ -108,6 +108,12 @@ void noe_pair_count_leaves(const noe_pair *pair, uint32_t n_constants[2],
 #define NOE_HEAVY_COST 5
 void noe_pair_costs(const noe_pair *pair, int cost[2], bool *has_weight_op);
 
+/* The side that costs more, 0 or 1, or -1; of siblings the left one. */
+int noe_pair_costly_side(const noe_pair *pair);
+
+/* Whether an operator of that kind is on a side. */
+bool noe_pair_has_op(const noe_pair *pair, noe_op op);
+
 /* Whether a derivable pair is worth having, and why: no constants, and one side is
  * cheaper, has no variable that the other one lacks, and has each once; by a heavy
  * operator, or by `gain` others, or by what becomes an operation on weights, done

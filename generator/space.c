@@ -192,8 +192,9 @@ static const choice order_choices[] = {
 static const leaf_spec batch_leaves[] = {
     {"x", 2, 3, {2, 3, 4}, false, 1, 1, ANY_OP},
     {"w", 2, 2, {4, 5}, true, 0, 0, ANY_OP},
-    {"y", 2, 3, {2, 4, 5}, false, 0, 0, ANY_OP},
+    {"y", 2, 3, {2, 4, 5}, false, 2, 2, ANY_OP},
     {"r", 1, 1, {4}, true, 0, 0, ANY_OP},
+    {"b", 1, 1, {5}, true, 0, 2, ANY_OP},
     {"s", 1, 0, {0}, true, 0, 0, ANY_OP},
 };
 static const choice batch_choices[] = {

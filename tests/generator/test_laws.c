@@ -28,6 +28,9 @@ typedef struct law {
 #define RED      "matrix:add,sub,mul,reduce_sum,reduce_mean,softmax"
 #define MAT      "product:matmul,add,mul,concat,slice,transpose"
 #define CHAINS   "product:matmul"
+#define PLUS     "product:matmul,add"
+#define BATCHES  "batch:matmul,slice"
+#define BIASES   "batch:add,slice"
 #define CONV     "image:conv,add,concat"
 #define SCALES   "image:conv,mul,reshape"
 #define PARTS    "image:conv,concat,slice"
@@ -219,7 +222,8 @@ static int level_of(const char *set)
 /* Seconds with what CI has; the others run where NOETHER_LAWS is "all". */
 static bool is_taken(const char *set)
 {
-    static const char *const quick[] = {SUMS, SIGNS, PRODUCTS, CHAINS, ORD, MAXP};
+    static const char *const quick[] = {SUMS,    SIGNS,  PRODUCTS, CHAINS, PLUS,
+                                        BATCHES, BIASES, ORD,      MAXP};
     const char *which = getenv("NOETHER_LAWS");
     if (which && strcmp(which, "all") == 0)
         return true;
@@ -441,7 +445,24 @@ static const struct {
           "matmul(concat[axis=-2](?a, ?c), ?b)"},
     {MAT, "add(matmul(?a, ?b), matmul(?c, ?d)) => matmul(concat[axis=-1](?a, ?c), "
           "concat[axis=-2](?b, ?d))"},
-    {MAT, "add(matmul(?a, ?b), matmul(?c, ?b)) => matmul(add(?a, ?c), ?b)"},
+    /* a vector on the left is one in both */
+    {PLUS, "add(matmul(?a, ?b), matmul(?c, ?b)) => matmul(add(?a, ?c), ?b) where "
+           "rank(?b) == 2"},
+    {PLUS, "add(matmul(?a, ?b), matmul(?a, ?c)) => matmul(?a, add(?c, ?b)) where 2 <= "
+           "rank(?b) && 2 <= rank(?c)"},
+    /* any axis of the batch, along which both are as long */
+    {BATCHES, "matmul(slice[axis=$a, start=$b, end=$c, step=$d](?a), slice[axis=$a, "
+              "start=$b, end=$c, step=$d](?b)) => slice[axis=$a, start=$b, end=$c, "
+              "step=$d](matmul(?a, ?b)) where rank(?a) == rank(?b) && dim(?a, $a) == "
+              "dim(?b, $a) && $a < rank(?a) - 2"},
+    /* a bias along other axes */
+    {BIASES, "add(?a, slice[axis=$a, start=$b, end=$c, step=$d](?b)) => slice[axis=$a, "
+             "start=$b, end=$c, step=$d](add(?b, ?a)) where $a < rank(?b) - rank(?a)"},
+    {BIASES,
+     "add(slice[axis=$a, start=$b, end=$c, step=$d](?a), slice[axis=$a, "
+     "start=$b, end=$c, step=$d](?b)) => slice[axis=$a, start=$b, end=$c, "
+     "step=$d](add(?b, ?a)) where rank(?a) == rank(?b) && dim(?a, $a) == dim(?b, "
+     "$a)"},
     {CONV, "concat[axis=1](conv[strides=$a, pads=$b, dilations=$c](?a, ?b), "
            "conv[strides=$a, pads=$b, dilations=$c](?a, ?c)) => conv[strides=$a, "
            "pads=$b, dilations=$c](?a, concat[axis=0](?b, ?c))"},
