@@ -289,7 +289,7 @@ void noe_derive(const noe_rule_set *set, const noe_rule *goal,
     if (config->use_given) {
         take_given(goal, config, &all);
     } else {
-        noe_field_config f = {config->seed, config->n_instances, MAX_ATTEMPTS};
+        noe_field_config f = {config->seed, config->n_instances, MAX_ATTEMPTS, false};
         noe_field_check(goal, &f, &field);
         all.at = field.instances;
         all.n = field.n_instances;

@@ -285,7 +285,8 @@ static bool find_instance(const noe_rule *rule, const noe_field_config *config,
             break;
         int i = report->next++;
         if (!noe_instance_find(rule, config->seed, i, config->max_attempts, inst,
-                               &report->attempts))
+                               &report->attempts) ||
+            (config->stored && !noe_instance_store(rule, inst)))
             continue;
         report->index[report->n_found] = i;
         report->instances[report->n_found++] = inst;

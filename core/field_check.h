@@ -40,6 +40,7 @@ typedef struct noe_field_config {
     uint64_t seed;
     int n_instances;  /* to look for; 48 is the default elsewhere */
     int max_attempts; /* an instance */
+    bool stored;      /* only instances like a match: noe_instance_store */
 } noe_field_config;
 
 /* report is overwritten; clear it with noe_field_report_clear. */

@@ -398,6 +398,37 @@ bool noe_instance_check(const noe_rule *rule, noe_instance *inst, bool allow_une
            noe_rule_holds(rule, &inst->binding);
 }
 
+/* Calls for each whole parameter of the left side that is a variable: stores the node's
+ * value in the variable, or tells whether it has that value. */
+static bool each_bound(const noe_rule *rule, noe_instance *inst, bool assign)
+{
+    bool left[NOE_RULE_MAX_NODES], same = true;
+    noe_rule_mark_side(rule, false, left);
+    for (int i = 0; i < rule->n_nodes; i++) {
+        const noe_pattern_node *p = &rule->nodes[i];
+        for (int k = 0; left[i] && !p->is_var && k < inst->params[i].n; k++) {
+            if (p->params[k] == NOE_TERM_ABSENT ||
+                rule->terms[p->params[k]].kind != NOE_TERM_PVAR)
+                continue;
+            const noe_term *t = &rule->terms[p->params[k]];
+            noe_value *v = &inst->binding.pvalue[t->var];
+            noe_value stored = inst->params[i].v[k];
+            stored.kind = v->kind; /* AXIS and INT are both numbers */
+            same &= noe_value_eq(v, &stored);
+            if (assign)
+                *v = stored;
+        }
+    }
+    return same;
+}
+
+bool noe_instance_store(const noe_rule *rule, noe_instance *inst)
+{
+    if (each_bound(rule, inst, true))
+        return true;
+    return noe_instance_check(rule, inst, false) && each_bound(rule, inst, false);
+}
+
 void noe_instance_print(noe_buf *b, const noe_rule *rule, const noe_instance *inst)
 {
     const char *gap = "";

@@ -41,6 +41,12 @@ bool noe_instance_find(const noe_rule *rule, uint64_t seed, int index, int max_a
  * condition. */
 bool noe_instance_check(const noe_rule *rule, noe_instance *inst, bool allow_unequal);
 
+/* Gives the parameters that the left side binds the values that a matched node has
+ * stored: axes not negative, bounds of slices within the dimension. False if no value
+ * is stored so in all nodes that bind it, or the sides do not fit then: no match is
+ * like this instance. */
+bool noe_instance_store(const noe_rule *rule, noe_instance *inst);
+
 /* "a=[2,3] b=[3] k=1" */
 void noe_instance_print(noe_buf *b, const noe_rule *rule, const noe_instance *inst);
 

@@ -5,6 +5,7 @@
  * with the assumptions, or inside the question.
  */
 #include "verifier/lia_query.h"
+#include "verifier/lia_model.h"
 #include <stdlib.h>
 #include <stdio.h>
 #include <z3.h>
@@ -32,6 +33,7 @@ struct noe_query {
     bool is_set_up;             /* the assumptions are asserted */
     uint32_t scope, last_scope; /* stamps; 1 is that of the assumptions */
     noe_query_counts count;
+    noe_model *model;
     int64_t in_context, spent_before;
     noe_buf *record;
 };
@@ -58,6 +60,8 @@ static void open_context(noe_query *q)
     Z3_params_set_uint(q->z3, params, Z3_mk_string_symbol(q->z3, "rlimit"),
                        (unsigned)q->rlimit);
     Z3_params_set_uint(q->z3, params, Z3_mk_string_symbol(q->z3, "random_seed"), 0);
+    /* The older solver of linear arithmetic takes a fifth less for such questions. */
+    Z3_params_set_uint(q->z3, params, Z3_mk_string_symbol(q->z3, "arith.solver"), 2);
     Z3_solver_set_params(q->z3, q->solver, params);
     Z3_params_dec_ref(q->z3, params);
     q->in_context = 0;
@@ -90,6 +94,7 @@ noe_query *noe_query_new(noe_terms *terms, int64_t rlimit)
     noe_query *q = noe_calloc(1, sizeof *q);
     q->terms = terms;
     q->rlimit = rlimit;
+    q->model = noe_model_new(terms);
     open_context(q);
     noe_query_reset(q);
     return q;
@@ -133,6 +138,7 @@ void noe_query_free(noe_query *q)
         return;
     forget(q);
     close_context(q);
+    noe_model_free(q->model);
     free(q->held);
     free(q->assumed);
     free(q);
@@ -538,6 +544,18 @@ static bool is_among(const noe_formula *f, int n, noe_formula goal)
     return false;
 }
 
+/* The assumptions and f[0..n-1] hold for some integers, and the coefficients of the
+ * guards that hold do not cancel; false says nothing. */
+static bool has_model(noe_query *q, const noe_formula *f, int n,
+                      const noe_formula *goal, int n_terms, const int64_t *coef,
+                      const noe_formula *guard)
+{
+    const noe_formula *lists[3] = {q->assumed, f, goal};
+    int lengths[3] = {(int)q->n_assumed, n, 1};
+    return noe_model_exists(q->model, goal ? 3 : 2, lists, lengths, n_terms, coef,
+                            guard);
+}
+
 bool noe_query_refutes(noe_query *q, const noe_formula *f, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -545,7 +563,7 @@ bool noe_query_refutes(noe_query *q, const noe_formula *f, int n)
             is_among(f, i, noe_formula_not(q->terms, f[i])))
             return true;
     }
-    if (q->count.asked >= MAX_QUESTIONS)
+    if (q->count.asked >= MAX_QUESTIONS || has_model(q, f, n, NULL, 0, NULL, NULL))
         return false;
     set_up(q);
     for (int i = 0; i < n; i++)
@@ -558,19 +576,21 @@ bool noe_query_implies(noe_query *q, const noe_formula *f, int n, noe_formula go
     if (goal == NOE_FORMULA_TRUE_ID || is_among(f, n, goal) ||
         is_among(q->assumed, (int)q->n_assumed, goal))
         return true;
-    if (q->count.asked >= MAX_QUESTIONS)
+    noe_formula contrary = noe_formula_not(q->terms, goal);
+    if (q->count.asked >= MAX_QUESTIONS || has_model(q, f, n, &contrary, 0, NULL, NULL))
         return false;
     set_up(q);
     for (int i = 0; i < n; i++)
         assert_formula(q, f[i]);
-    assert_formula(q, noe_formula_not(q->terms, goal));
+    assert_formula(q, contrary);
     return ask(q);
 }
 
 bool noe_query_cancels(noe_query *q, const noe_formula *f, int n, int n_terms,
                        const int64_t *coef, const noe_formula *guard)
 {
-    if (q->count.asked >= MAX_QUESTIONS)
+    if (q->count.asked >= MAX_QUESTIONS ||
+        has_model(q, f, n, NULL, n_terms, coef, guard))
         return false;
     set_up(q);
     for (int i = 0; i < n; i++)

@@ -440,7 +440,7 @@ void noe_prover_prove(noe_prover *p, const noe_rule *rule,
         int part; /* of the resource limit */
     } methods[] = {
         {prove_general, NOE_REACH_NEAR, 1},
-        {prove_general, NOE_REACH_ALL, 2},
+        {prove_general, NOE_REACH_ALL, 3},
         {prove_by_ranks, NOE_REACH_NEAR, 2},
     };
     *proof = (noe_proof){0};

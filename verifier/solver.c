@@ -8,18 +8,19 @@
  * (sub(?a, ?b) => add(?a, neg(?b))) adds the operators of the other side. Most proofs
  * need no other axioms.
  *
- * Solvers are kept, because the candidates of a database come in families; each has its
- * own Z3 context, so that giving one up gives its memory back. Model-based quantifier
- * instantiation is off: Z3 only instantiates axioms at terms that are there, so that
- * "unknown" comes fast. Effort is bounded by rlimit, which does not depend on the
- * machine.
+ * A solver knows the laws of shapes and lists, whose set-up costs more than most
+ * proofs; the axioms near a goal are pushed on top of them, and stay until a goal wants
+ * others. That with all axioms is one of its own. Each has its own Z3 context, which is
+ * given up after some hundred goals, because Z3 keeps their terms. Model-based
+ * quantifier instantiation is off: Z3 only instantiates axioms at terms that are there,
+ * so that "unknown" comes fast. Effort is bounded by rlimit, which does not depend on
+ * the machine.
  */
 #include "verifier/solver.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAX_SOLVERS 8
-#define MAX_GOALS   200 /* of one solver: Z3 keeps the terms of all of them */
+#define MAX_GOALS 200 /* of one solver */
 
 _Static_assert(NOE_OP_COUNT <= 8 * sizeof(noe_op_set), "a bit an operator");
 
@@ -28,9 +29,7 @@ struct noe_solvers {
     noe_op_set *ops; /* of each axiom */
     unsigned seed;
     int without;
-    noe_solver *solver[MAX_SOLVERS];
-    int n;
-    uint64_t clock;
+    noe_solver *solver[NOE_REACH_ALL + 1];
 };
 
 noe_op_set noe_solver_ops(const noe_rule *rule)
@@ -57,6 +56,8 @@ noe_solvers *noe_solvers_new(const noe_axioms *axioms, unsigned seed, int withou
 
 static void free_solver(noe_solver *s)
 {
+    if (!s)
+        return;
     Z3_solver_dec_ref(s->e.z3, s->z3);
     Z3_del_context(s->e.z3);
     free(s);
@@ -66,7 +67,7 @@ void noe_solvers_free(noe_solvers *s)
 {
     if (!s)
         return;
-    for (int i = 0; i < s->n; i++)
+    for (int i = 0; i <= NOE_REACH_ALL; i++)
         free_solver(s->solver[i]);
     free(s->ops);
     free(s);
@@ -138,72 +139,68 @@ void noe_solver_assert(void *ctx, Z3_ast formula)
     Z3_solver_assert(s->e.z3, s->z3, formula);
 }
 
-static noe_solver *make_solver(const noe_solvers *all, noe_op_set ops, bool has_axioms)
+/* Without limits, so that the first goal costs no more than the same goal later. */
+static void settle(noe_solver *s, unsigned seed)
 {
-    noe_solver *s = noe_calloc(1, sizeof *s);
-    s->ops = ops;
-    s->has_axioms = has_axioms;
-    noe_encoder_init(&s->e, make_context());
-    s->z3 = Z3_mk_simple_solver(s->e.z3);
-    Z3_solver_inc_ref(s->e.z3, s->z3);
-    noe_encode_theory(&s->e, ops, noe_solver_assert, s);
-    for (int i = 0; i < all->axioms->n && has_axioms; i++) {
+    set_limits(s, 0, seed);
+    Z3_solver_check(s->e.z3, s->z3);
+}
+
+static void assert_axioms(const noe_solvers *all, noe_solver *s, noe_op_set ops)
+{
+    for (int i = 0; i < all->axioms->n; i++) {
         Z3_ast formula[2];
         if ((all->ops[i] & ~ops) != 0 || i == all->without)
             continue;
-        s->n_axioms++;
         int n = noe_encode_axiom(&s->e, &all->axioms->axiom[i], i, formula);
         for (int k = 0; k < n; k++)
             noe_solver_assert(s, formula[k]);
     }
-    /* Sets the axioms up before limits apply, so that the first rule costs no more than
-     * the same rule later. */
-    Z3_solver_check(s->e.z3, s->z3);
+}
+
+static noe_solver *make_solver(const noe_solvers *all, noe_reach reach)
+{
+    noe_op_set every = ~(noe_op_set)0;
+    noe_solver *s = noe_calloc(1, sizeof *s);
+    noe_encoder_init(&s->e, make_context());
+    s->z3 = Z3_mk_simple_solver(s->e.z3);
+    Z3_solver_inc_ref(s->e.z3, s->z3);
+    noe_encode_theory(&s->e, every, noe_solver_assert, s);
+    if (reach == NOE_REACH_ALL)
+        assert_axioms(all, s, every);
+    settle(s, all->seed);
     return s;
 }
 
-/* A free place, made by giving up the solver that was not used for longest. */
-static int find_place(noe_solvers *all)
+/* Has the axioms of these operators on top. */
+static void load(const noe_solvers *all, noe_solver *s, noe_op_set ops)
 {
-    int oldest = 0;
-    if (all->n < MAX_SOLVERS)
-        return all->n++;
-    for (int i = 1; i < all->n; i++) {
-        if (all->solver[i]->used < all->solver[oldest]->used)
-            oldest = i;
-    }
-    free_solver(all->solver[oldest]);
-    return oldest;
-}
-
-static int find_solver(noe_solvers *all, noe_op_set ops, bool has_axioms)
-{
-    for (int i = 0; i < all->n; i++) {
-        if (all->solver[i]->ops != ops || all->solver[i]->has_axioms != has_axioms)
-            continue;
-        if (all->solver[i]->n_goals >= MAX_GOALS) {
-            free_solver(all->solver[i]);
-            all->solver[i] = make_solver(all, ops, has_axioms);
-        }
-        return i;
-    }
-    int at = find_place(all);
-    all->solver[at] = make_solver(all, ops, has_axioms);
-    return at;
+    if (s->is_loaded && s->ops == ops)
+        return;
+    if (s->is_loaded)
+        Z3_solver_pop(s->e.z3, s->z3, 1);
+    Z3_solver_push(s->e.z3, s->z3);
+    assert_axioms(all, s, ops);
+    settle(s, all->seed);
+    s->is_loaded = true;
+    s->ops = ops;
 }
 
 noe_solver *noe_solvers_get(noe_solvers *all, noe_op_set ops, noe_reach reach,
                             int64_t rlimit)
 {
-    if (reach == NOE_REACH_ALL)
-        ops = ~(noe_op_set)0;
-    else if (reach == NOE_REACH_NEAR)
-        ops = with_definitions(all, ops);
-    noe_solver *s = all->solver[find_solver(all, ops, reach != NOE_REACH_LAWS)];
-    set_limits(s, rlimit, all->seed);
-    s->n_goals++;
-    s->used = ++all->clock;
-    return s;
+    noe_solver **slot = &all->solver[reach];
+    if (*slot && (*slot)->n_goals >= MAX_GOALS) {
+        free_solver(*slot);
+        *slot = NULL;
+    }
+    if (!*slot)
+        *slot = make_solver(all, reach);
+    if (reach == NOE_REACH_NEAR)
+        load(all, *slot, with_definitions(all, ops));
+    set_limits(*slot, rlimit, all->seed);
+    (*slot)->n_goals++;
+    return *slot;
 }
 
 int64_t noe_solver_spent(const noe_solver *s)

@@ -18,11 +18,9 @@ typedef enum noe_reach {
 typedef struct noe_solver {
     noe_encoder e;
     Z3_solver z3;
-    noe_op_set ops; /* bit of an operator: 1 << op; all of them with NOE_REACH_ALL */
-    bool has_axioms;
-    int n_axioms;
-    int n_goals;   /* asked so far */
-    uint64_t used; /* when last: a count */
+    bool is_loaded; /* NOE_REACH_NEAR: with the axioms of these operators */
+    noe_op_set ops; /* bit of an operator: 1 << op */
+    int n_goals;    /* asked so far */
 } noe_solver;
 
 typedef struct noe_solvers noe_solvers;
@@ -33,7 +31,7 @@ void noe_solvers_free(noe_solvers *solvers);
 
 /* Operators that occur in a rule. */
 noe_op_set noe_solver_ops(const noe_rule *rule);
-/* Lives until the next but one call. rlimit: resource units a check. */
+/* Lives until the next call with this reach. rlimit: resource units a check. */
 noe_solver *noe_solvers_get(noe_solvers *solvers, noe_op_set ops, noe_reach reach,
                             int64_t rlimit);
 /* noe_encode_* emit to it; ctx is the solver. */

@@ -115,7 +115,7 @@ static double lap(double *start)
 
 static void check_stages(noe_verifier *v, const noe_rule *rule, noe_check *c)
 {
-    noe_field_config config = {c->seed, v->config.n_instances, MAX_ATTEMPTS};
+    noe_field_config config = {c->seed, v->config.n_instances, MAX_ATTEMPTS, true};
     double start = noe_cpu_seconds();
     noe_field_check(rule, &config, &c->field);
     c->cpu_field = lap(&start);
@@ -543,7 +543,8 @@ noe_status noe_verifier_recheck(noe_verifier *v, noe_ruledb *db, const noe_env *
 static bool holds(noe_verifier *v, const char *kind, const char *name,
                   const noe_rule *rule, noe_self_check_fn *fn, void *ctx)
 {
-    noe_field_config config = {v->config.seed, 2 * v->config.n_instances, MAX_ATTEMPTS};
+    noe_field_config config = {v->config.seed, 2 * v->config.n_instances, MAX_ATTEMPTS,
+                               false};
     noe_field_report report;
     noe_field_check(rule, &config, &report);
     bool ok = report.n_instances > 0 && !report.difference.found &&
@@ -607,7 +608,8 @@ int noe_verifier_check_axioms(noe_verifier *v, noe_axiom_fn *fn, void *ctx,
 static bool is_refuted(noe_verifier *v, const char *name, const noe_rule *rule,
                        noe_self_check_fn *fn, void *ctx)
 {
-    noe_field_config config = {v->config.seed, v->config.n_instances, MAX_ATTEMPTS};
+    noe_field_config config = {v->config.seed, v->config.n_instances, MAX_ATTEMPTS,
+                               false};
     noe_field_report report;
     noe_field_check(rule, &config, &report);
     bool refuted = report.n_instances + report.is_doubtful == 0 ||

@@ -184,6 +184,49 @@ START_TEST(test_instance_exists_for_operator)
 }
 END_TEST
 
+/* ?a and ?b of the given lengths, $k the axis, $b and $c the bounds. */
+static bool store_slices(const char *text, int64_t a, int64_t b, int64_t start,
+                         int64_t end, noe_instance *inst)
+{
+    const noe_rule *rule = fixture_rule(text);
+    int64_t dims[2] = {a, b}, bounds[2] = {start, end};
+    memset(inst, 0, sizeof *inst);
+    for (int i = 0; i < rule->n_vars; i++) {
+        inst->binding.type[i] = (noe_type){NOE_F32, noe_shape_make(1, &dims[i])};
+        inst->binding.bound[i] = true;
+    }
+    inst->binding.pvalue[0] = noe_value_int(NOE_KIND_AXIS, -1);
+    for (int i = 0; i < 3; i++) {
+        if (i > 0)
+            inst->binding.pvalue[i] = noe_value_int(NOE_KIND_INT, bounds[i - 1]);
+        inst->binding.pbound[i] = true;
+    }
+    ck_assert(noe_instance_check(rule, inst, false));
+    return noe_instance_store(rule, inst);
+}
+
+/* Bounds are those of a matched node: within the dimension, counted from the start. */
+START_TEST(test_instance_is_stored_as_a_match_is)
+{
+    static const char one[] = "slice[axis=$k, start=$b, end=$c](?a) => "
+                              "slice[axis=$k, start=$b, end=$c](?a)";
+    static const char two[] = "{ slice[axis=$k, start=$b, end=$c](?a), "
+                              "slice[axis=$k, start=$b, end=$c](?b) } => "
+                              "{ slice[axis=$k, start=$b, end=$c](?a), "
+                              "slice[axis=$k, start=$b, end=$c](?b) }";
+    noe_instance *inst = noe_malloc(sizeof *inst);
+    ck_assert(store_slices(one, 5, 0, -2, 99, inst));
+    ck_assert_int_eq(inst->binding.pvalue[0].i, 0);
+    ck_assert_int_eq(inst->binding.pvalue[1].i, 3);
+    ck_assert_int_eq(inst->binding.pvalue[2].i, 5);
+    ck_assert(store_slices(two, 5, 7, 1, 4, inst));
+    ck_assert_int_eq(inst->binding.pvalue[2].i, 4);
+    ck_assert(!store_slices(two, 5, 7, 1, 99, inst)); /* one end for 5 and 7 */
+    ck_assert(!store_slices(two, 5, 7, -2, 99, inst));
+    free(inst);
+}
+END_TEST
+
 Suite *suite_instance(void)
 {
     Suite *s = suite_create("instance");
@@ -197,6 +240,7 @@ Suite *suite_instance(void)
     tcase_add_test(tc, test_instance_condition_holds);
     tcase_add_test(tc, test_instance_of_nothing_is_not_found);
     tcase_add_loop_test(tc, test_instance_exists_for_operator, 0, NOE_OP_COUNT);
+    tcase_add_test(tc, test_instance_is_stored_as_a_match_is);
     suite_add_tcase(s, tc);
     return s;
 }
