@@ -130,6 +130,11 @@ noe_fe noe_fe_draw(const noe_field *f, noe_rng *rng)
                       half);
 }
 
+noe_fe noe_fe_draw_truth(noe_rng *rng)
+{
+    return noe_fe_int((int64_t)noe_rng_below(rng, 2));
+}
+
 /* p is 1 mod q, so u + p ((v - u) mod q) is the number modulo p q (Chinese remainder
  * theorem). */
 int64_t noe_fe_number(noe_fe a)

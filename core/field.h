@@ -99,6 +99,8 @@ noe_fe noe_fe_random(noe_rng *rng);
 /* The value of a variable's element: any, or a number of at most `range`, which is an
  * integer, or half of one if the range is small. */
 noe_fe noe_fe_draw(const noe_field *f, noe_rng *rng);
+/* 0 or 1, which are false and true in both orders. */
+noe_fe noe_fe_draw_truth(noe_rng *rng);
 noe_fe noe_fe_inv(noe_fe a); /* 0 for 0 */
 noe_fe noe_fe_reciprocal(const noe_field *f, noe_fe a);
 noe_fe noe_fe_exp(const noe_field *f, noe_fe a);

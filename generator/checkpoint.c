@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 /* To be changed when the engine gives other values, e-nodes or orders. */
-#define ENGINE_VERSION 1
+#define ENGINE_VERSION 2
 #define BLOCK_BYTES    (1u << 20)
 
 /* What must agree, in this order, for a message. */
@@ -37,7 +37,7 @@ static const char magic[16] = "noether universe";
 
 static void print_leaf(noe_buf *b, const noe_space_leaf *l)
 {
-    noe_buf_printf(b, "leaf %s %d %d %d %d ", l->name, l->is_weight, l->is_constant,
+    noe_buf_printf(b, "leaf %s %d %d %d %d ", l->name, (int)l->role, l->is_constant,
                    l->group, l->index);
     noe_shape_print(b, &l->shape);
     for (int i = 0; i < NOE_SPACE_MAX_RANK; i++)

@@ -9,7 +9,7 @@
 typedef struct cut_query {
     const noe_universe *u;
     const noe_enode *e;
-    const noe_gen_value *a, *b; /* b is NULL for unary moves */
+    const noe_gen_value *a, *b, *c; /* NULL for operands that the move lacks */
     const noe_shape *out;
 } cut_query;
 
@@ -31,12 +31,16 @@ static uint32_t cuts_at(const cut_query *q, const noe_gen_value *v, int axis,
 /* Axes that keep their size keep their cuts; broadcast operands have no say. */
 static void cuts_along(const cut_query *q, uint32_t *cuts)
 {
+    const noe_gen_value *in[] = {q->a, q->b, q->c};
     for (int axis = 0; axis < q->out->rank; axis++) {
-        bool from_a, from_b = false;
-        uint32_t x = cuts_at(q, q->a, axis, &from_a), y = 0;
-        if (q->b)
-            y = cuts_at(q, q->b, axis, &from_b);
-        cuts[axis] = from_a && from_b ? x & y : x | y;
+        bool any = false;
+        for (int k = 0; k < NOE_SPACE_MAX_IN && in[k]; k++) {
+            bool fits;
+            uint32_t x = cuts_at(q, in[k], axis, &fits);
+            if (fits)
+                cuts[axis] = any ? cuts[axis] & x : x;
+            any = any || fits;
+        }
     }
 }
 
@@ -102,9 +106,11 @@ void noe_cuts_derive(const noe_universe *u, const noe_enode *e, int out_shape,
                      uint32_t *cuts)
 {
     const noe_move *m = &u->space->moves[e->move];
-    cut_query q = {u, e, &u->values[e->a], NULL, &u->shapes[out_shape]};
-    if (m->n_in == 2)
+    cut_query q = {.u = u, .e = e, .a = &u->values[e->a], .out = &u->shapes[out_shape]};
+    if (m->n_in >= 2)
         q.b = &u->values[e->b];
+    if (m->n_in == 3)
+        q.c = &u->values[e->c];
     memset(cuts, 0, NOE_SPACE_MAX_RANK * sizeof *cuts);
     (cut_rules[m->op] ? cut_rules[m->op] : cuts_along)(&q, cuts);
 }

@@ -13,7 +13,8 @@
 #include "generator/fingerprint.h"
 
 /* An e-node under way: 9 bits move, 24 each operand, 6 of use to nobody yet, and
- * whether its variables are in order. Nodes compare as (move, a, b). */
+ * whether its variables are in order; of moves with three operands 18 bits each. Nodes
+ * compare as (move, a, b, c). */
 typedef struct noe_record {
     uint64_t key, node;
 } noe_record;
@@ -26,18 +27,30 @@ static inline uint64_t noe_node_pack(uint32_t move, uint32_t a, uint32_t b,
     return (uint64_t)move << 55 | (uint64_t)a << 31 |
            (uint64_t)(b & NOE_NODE_NONE) << 7 | is_canonical;
 }
+static inline uint64_t noe_node_pack_three(uint32_t move, const uint32_t *in,
+                                           bool is_canonical)
+{
+    return (uint64_t)move << 55 | (uint64_t)in[0] << 37 | (uint64_t)in[1] << 19 |
+           (uint64_t)in[2] << 1 | is_canonical;
+}
 static inline uint16_t noe_node_move(uint64_t node)
 {
     return (uint16_t)(node >> 55);
 }
-static inline uint32_t noe_node_a(uint64_t node)
+/* As in noe_enode. */
+static inline void noe_node_operands(uint64_t node, int n_in,
+                                     uint32_t in[NOE_SPACE_MAX_IN])
 {
-    return node >> 31 & NOE_NODE_NONE;
-}
-static inline uint32_t noe_node_b(uint64_t node)
-{
-    uint32_t b = node >> 7 & NOE_NODE_NONE;
-    return b == NOE_NODE_NONE ? NOE_NO_OPERAND : b;
+    if (n_in > 2) {
+        in[0] = node >> 37 & (NOE_MAX_VALUES_THREE - 1);
+        in[1] = node >> 19 & (NOE_MAX_VALUES_THREE - 1);
+        in[2] = node >> 1 & (NOE_MAX_VALUES_THREE - 1);
+        return;
+    }
+    in[0] = node >> 31 & NOE_NODE_NONE;
+    in[1] = node >> 7 & NOE_NODE_NONE;
+    in[1] = in[1] == NOE_NODE_NONE ? NOE_NO_OPERAND : in[1];
+    in[2] = 0;
 }
 static inline bool noe_node_is_canonical(uint64_t node)
 {
@@ -78,7 +91,14 @@ typedef struct noe_id_list {
     uint32_t n, cap;
 } noe_id_list;
 
-/* What may be applied to what at one level. Role: shape and weight-or-data. */
+/* Operands of other roles that moves with three operands may join with, in second and
+ * third place: (c, x, y) and (c, y, x). */
+typedef struct noe_company {
+    uint32_t c, y; /* roles */
+    noe_range xy, yx;
+} noe_company;
+
+/* What may be applied to what at one level. Role: shape and noe_role. */
 typedef struct noe_plan {
     noe_application *applications;
     uint32_t n_applications, cap_applications;
@@ -92,21 +112,28 @@ typedef struct noe_plan {
     uint32_t *pair_index; /* [x role * n_roles + y role]: range of (x, y), plus 1 */
     noe_range *ranges;
     uint32_t n_ranges, cap_ranges;
+    struct noe_company_list {
+        noe_company *p;
+        uint32_t n, cap;
+    } * companies;                 /* by role of x */
     uint32_t *users_first, *users; /* instance -> supports that have it */
     noe_arena arena;               /* parameters of slices */
 } noe_plan;
 
-static inline uint32_t noe_role_of(const noe_gen_value *v)
+static inline uint32_t noe_role_of(const noe_universe *u, const noe_gen_value *v)
 {
-    return v->shape * 2u + v->is_weight;
+    return v->shape * u->space->n_roles + v->role;
 }
 NOE_NODISCARD noe_status noe_plan_make(noe_universe *u, int level, int n_threads,
                                        noe_plan **out, noe_error *err);
 void noe_plan_free(noe_plan *p);
 /* Moves on (x, y), for roles that may meet at this level. */
 noe_range noe_plan_pair(const noe_plan *p, uint32_t x_role, uint32_t y_role);
+noe_range noe_plan_three(const noe_plan *p, uint32_t c_role, uint32_t x_role,
+                         uint32_t y_role);
+/* The application of e-node e, which is of this level. */
 const noe_application *noe_plan_find(const noe_universe *u, const noe_plan *p,
-                                     uint32_t move, uint32_t a, uint32_t b);
+                                     const noe_enode *e);
 /* Dense number of an instance: values, then cuts. */
 static inline uint32_t noe_instance_index(const noe_universe *u, uint32_t instance)
 {
@@ -116,12 +143,17 @@ static inline uint32_t noe_instance_index(const noe_universe *u, uint32_t instan
 
 /* support.c */
 int noe_support_size(const noe_support *s);
+/* Support number i of a value; that of a leaf is empty. */
+const noe_support *noe_support_at(const noe_universe *u, uint32_t value, uint32_t i);
 /* Union; its size, or NOE_MAX_LEVEL if it is larger than NOE_MAX_SUPPORT. */
 int noe_support_unite(const noe_support *a, const noe_support *b, noe_support *out);
 /* Least union over the supports of x and y (y NOE_NO_OPERAND: of x alone), and the
  * first pair that has it, as numbers within the supports of each. */
 int noe_support_least(const noe_universe *u, uint32_t x, uint32_t y, uint32_t *i,
                       uint32_t *j, noe_support *out);
+/* The same over the supports of n values. */
+int noe_support_least_of(const noe_universe *u, const uint32_t *values, int n,
+                         noe_support *out);
 /* Supports of `level` operators, for all values up to there; before that, the cuts of
  * the level get their numbers. */
 void noe_supports_extend(noe_universe *u, int level, int n_threads);
@@ -143,7 +175,7 @@ uint64_t noe_occurs_join(uint64_t a, uint64_t b);
 NOE_NODISCARD noe_status noe_merge_level(noe_universe *u, const noe_plan *p, int level,
                                          int n_threads, bool keep_all,
                                          noe_partitions *records, noe_error *err);
-uint64_t noe_memo_hash(uint32_t move, uint32_t a, uint32_t b);
+uint64_t noe_memo_hash(uint32_t move, uint32_t a, uint32_t b, uint32_t c);
 
 void noe_memo_rebuild(noe_universe *u);
 

@@ -16,20 +16,30 @@ typedef struct builder {
     noe_error *err;
 } builder;
 
-uint64_t noe_memo_hash(uint32_t move, uint32_t a, uint32_t b)
+uint64_t noe_memo_hash(uint32_t move, uint32_t a, uint32_t b, uint32_t c)
 {
     return noe_mix64((((uint64_t)a << 32 | b) + 1) ^
-                     move * UINT64_C(0x9E3779B97F4A7C15));
+                     ((uint64_t)c << 16 | move) * UINT64_C(0x9E3779B97F4A7C15));
 }
 
-uint32_t noe_universe_find(const noe_universe *u, uint32_t move, uint32_t a, uint32_t b)
+int noe_enode_operands(const noe_universe *u, const noe_enode *e,
+                       uint32_t in[NOE_SPACE_MAX_IN])
+{
+    in[0] = e->a;
+    in[1] = e->b;
+    in[2] = e->c;
+    return u->space->moves[e->move].n_in;
+}
+
+uint32_t noe_universe_find(const noe_universe *u, uint32_t move, uint32_t a, uint32_t b,
+                           uint32_t c)
 {
     if (!u->n_memo)
         return NOE_NO_OPERAND;
-    for (uint64_t i = noe_memo_hash(move, a, b) & (u->n_memo - 1); u->memo[i];
+    for (uint64_t i = noe_memo_hash(move, a, b, c) & (u->n_memo - 1); u->memo[i];
          i = (i + 1) & (u->n_memo - 1)) {
         const noe_enode *e = &u->enodes[u->memo[i] - 1];
-        if (e->move == move && e->a == a && e->b == b)
+        if (e->move == move && e->a == a && e->b == b && e->c == c)
             return u->memo[i] - 1;
     }
     return NOE_NO_OPERAND;
@@ -56,9 +66,11 @@ static void fill_leaf(noe_universe *u, const noe_space_leaf *leaf, int index,
             continue;
         }
         for (uint32_t i = 0; i < n; i++)
-            to[i] = noe_fe_draw(&u->field, &rng);
+            to[i] = leaf->role == NOE_ROLE_MASK ? noe_fe_draw_truth(&rng)
+                                                : noe_fe_draw(&u->field, &rng);
         /* A single element has one sign a sample: make both signs sure to occur. */
-        while (n == 1 && noe_fe_sign(&u->field, to[0]) != (q % 2 ? 1 : -1))
+        while (n == 1 && leaf->role != NOE_ROLE_MASK &&
+               noe_fe_sign(&u->field, to[0]) != (q % 2 ? 1 : -1))
             to[0] = noe_fe_draw(&u->field, &rng);
     }
 }
@@ -80,7 +92,7 @@ static noe_status add_leaves(builder *b)
         noe_gen_value *v = &u->values[u->n_values++];
         *v = (noe_gen_value){.shape = (uint16_t)shape,
                              .leaf = (uint8_t)i,
-                             .is_weight = leaf->is_weight,
+                             .role = (uint8_t)leaf->role,
                              .is_plain = noe_leaf_is_plain(leaf),
                              .occurs = leaf->is_constant ? 0 : (uint64_t)i + 1};
         memcpy(v->cuts, leaf->cuts, sizeof v->cuts);
@@ -118,7 +130,9 @@ static void fill_value(void *arg, int thread, uint32_t item)
     noe_params params = noe_enode_params(u, e);
     noe_application p = {
         .params = &params, .move = e->move, .shape = u->values[v].shape};
-    noe_sketcher_eval(f->b->sketchers[thread], &p, e->a, e->b, u->values[v].data);
+    uint32_t in[NOE_SPACE_MAX_IN];
+    noe_enode_operands(u, e, in);
+    noe_sketcher_eval(f->b->sketchers[thread], &p, in, u->values[v].data);
 }
 
 /* Elements of the values of a level; those of level N - 1, which are nearly all, are
@@ -219,7 +233,7 @@ static void list_siblings(noe_universe *u)
         const noe_enode *x = &u->enodes[e];
         if (u->space->moves[x->move].kind != NOE_MOVE_LOW)
             continue;
-        uint32_t high = noe_universe_find(u, x->move + 1u, x->a, x->b);
+        uint32_t high = noe_universe_find(u, x->move + 1u, x->a, x->b, 0);
         if (!may_be_sibling(u, e, high))
             continue;
         noe_sibling s = {e, high, x->value, u->enodes[high].value, x->level};

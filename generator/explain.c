@@ -27,7 +27,7 @@ typedef struct pattern {
     pattern_kind kind;
     uint32_t value; /* of a constant; number of a variable */
     uint16_t move;
-    int a, b;
+    int n_in, in[NOE_SPACE_MAX_IN];
 } pattern;
 
 typedef struct law {
@@ -42,7 +42,7 @@ typedef struct directed {
     const law *law;
     uint32_t number;
     int from;
-    uint64_t need[2]; /* moves that the classes of the operands must have */
+    uint64_t need[NOE_SPACE_MAX_IN]; /* moves that the operands' classes must have */
 } directed;
 
 struct noe_laws {
@@ -123,7 +123,8 @@ static void fill_law(const noe_pair *pair, law *r)
 {
     for (int i = 0; i < pair->n_nodes; i++) {
         const noe_pair_node *node = &pair->nodes[i];
-        r->p[i] = (pattern){.value = node->value, .a = -1, .b = -1};
+        r->p[i] = (pattern){.value = node->value, .n_in = node->n_in};
+        memcpy(r->p[i].in, node->in, sizeof r->p[i].in);
         if (node->is_var) {
             r->p[i].kind = PATTERN_VAR;
             r->p[i].value = (uint32_t)node->var;
@@ -132,9 +133,6 @@ static void fill_law(const noe_pair *pair, law *r)
         } else {
             r->p[i].kind = PATTERN_OP;
             r->p[i].move = (uint16_t)node->move;
-            r->p[i].a = node->in[0];
-            if (node->n_in == 2)
-                r->p[i].b = node->in[1];
         }
     }
     r->side[0] = pair->lhs[0];
@@ -151,7 +149,7 @@ static uint64_t move_bit(uint32_t move)
 
 static uint64_t need_of(const law *r, int i)
 {
-    return i >= 0 && r->p[i].kind == PATTERN_OP ? move_bit(r->p[i].move) : 0;
+    return r->p[i].kind == PATTERN_OP ? move_bit(r->p[i].move) : 0;
 }
 
 static void list_law(noe_laws *l, const law *r, uint32_t number, int from)
@@ -160,7 +158,9 @@ static void list_law(noe_laws *l, const law *r, uint32_t number, int from)
     if (root->kind != PATTERN_OP || (r->vars[!from] & ~r->vars[from]))
         return;
     struct list *list = &l->by_move[root->move];
-    directed d = {r, number, from, {need_of(r, root->a), need_of(r, root->b)}};
+    directed d = {.law = r, .number = number, .from = from};
+    for (int k = 0; k < root->n_in; k++)
+        d.need[k] = need_of(r, root->in[k]);
     NOE_PUSH(list->d, list->n, list->cap, d);
 }
 
@@ -243,20 +243,20 @@ static bool is_same_constant(const noe_universe *u, uint32_t a, uint32_t b)
                       u->classes[a].fixed == u->classes[b].fixed);
 }
 
-static uint32_t look_up(const noe_explainer *p, uint32_t move, uint32_t a, uint32_t b)
+static uint32_t look_up(const noe_explainer *p, uint32_t move, const uint32_t *in)
 {
     const noe_move *m = &p->u->space->moves[move];
-    if (noe_op_has(m->op, NOE_TRAIT_COMMUTATIVE) && b < a)
-        return noe_universe_find(p->u, move, b, a);
-    return noe_universe_find(p->u, move, a, b);
+    if (noe_op_has(m->op, NOE_TRAIT_COMMUTATIVE) && in[1] < in[0])
+        return noe_universe_find(p->u, move, in[1], in[0], in[2]);
+    return noe_universe_find(p->u, move, in[0], in[1], in[2]);
 }
 
 /* The e-node of a cut of value a: the cut of the left side first, then any. */
 static uint32_t look_up_cut(const noe_explainer *p, uint32_t move, uint32_t a)
 {
-    uint32_t e = p->cut ? noe_universe_find(p->u, move, a, p->cut) : NOTHING;
+    uint32_t e = p->cut ? noe_universe_find(p->u, move, a, p->cut, 0) : NOTHING;
     for (uint32_t cut = 1; e == NOTHING && cut < 32; cut++)
-        e = noe_universe_find(p->u, move, a, cut);
+        e = noe_universe_find(p->u, move, a, cut, 0);
     return e;
 }
 
@@ -267,17 +267,15 @@ static uint32_t value_of_pattern(const noe_explainer *p, int i);
 static uint32_t enode_of_pattern(const noe_explainer *p, int i)
 {
     const pattern *n = &p->r->p[i];
-    uint32_t a = value_of_pattern(p, n->a), b = NOE_NO_OPERAND;
-    if (a == NOTHING)
-        return NOTHING;
-    if (p->u->space->moves[n->move].kind != NOE_MOVE_PLAIN)
-        return look_up_cut(p, n->move, a);
-    if (n->b >= 0) {
-        b = value_of_pattern(p, n->b);
-        if (b == NOTHING)
+    uint32_t in[NOE_SPACE_MAX_IN] = {0, NOE_NO_OPERAND, 0};
+    for (int k = 0; k < n->n_in; k++) {
+        in[k] = value_of_pattern(p, n->in[k]);
+        if (in[k] == NOTHING)
             return NOTHING;
     }
-    return look_up(p, n->move, a, b);
+    if (p->u->space->moves[n->move].kind != NOE_MOVE_PLAIN)
+        return look_up_cut(p, n->move, in[0]);
+    return look_up(p, n->move, in);
 }
 
 static uint32_t value_of_pattern(const noe_explainer *p, int i)
@@ -317,9 +315,9 @@ static void finish_match(noe_explainer *p)
         join_root(p, enode_of_pattern(p, p->to));
         return;
     }
-    uint32_t a = value_of_pattern(p, n->a);
+    uint32_t a = value_of_pattern(p, n->in[0]);
     for (uint32_t cut = 1; a != NOTHING && cut < 32; cut++)
-        join_root(p, noe_universe_find(p->u, n->move, a, cut));
+        join_root(p, noe_universe_find(p->u, n->move, a, cut, 0));
 }
 
 /* Pattern nodes still to be matched, each with the value it must have. */
@@ -340,14 +338,14 @@ static void match_enode(noe_explainer *p, const pattern *n, uint32_t e,
     uint32_t old_cut = p->cut;
     if (m->kind != NOE_MOVE_PLAIN)
         p->cut = x->b;
-    if (n->b < 0) {
-        match(p, &(todo){n->a, x->a, rest});
+    if (n->n_in == 1) {
+        match(p, &(todo){n->in[0], x->a, rest});
     } else {
-        todo b = {n->b, x->b, rest};
-        match(p, &(todo){n->a, x->a, &b});
+        todo c = {n->in[2], x->c, rest}, b = {n->in[1], x->b, n->n_in > 2 ? &c : rest};
+        match(p, &(todo){n->in[0], x->a, &b});
         if (noe_op_has(m->op, NOE_TRAIT_COMMUTATIVE) && x->a != x->b) {
             b.value = x->a;
-            match(p, &(todo){n->a, x->b, &b});
+            match(p, &(todo){n->in[0], x->b, &b});
         }
     }
     p->cut = old_cut;
@@ -412,6 +410,8 @@ static bool may_match(const noe_explainer *p, const directed *d, const noe_enode
     if (m->n_in == 1)
         return !(d->need[0] & ~a);
     uint64_t b = p->laws->moves[e->b];
+    if (m->n_in > 2 && d->need[2] & ~p->laws->moves[e->c])
+        return false;
     return (!(d->need[0] & ~a) && !(d->need[1] & ~b)) ||
            (noe_op_has(m->op, NOE_TRAIT_COMMUTATIVE) && !(d->need[0] & ~b) &&
             !(d->need[1] & ~a));

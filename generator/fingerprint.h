@@ -20,11 +20,10 @@ typedef struct noe_application {
 
 noe_projector *noe_projector_new(uint64_t seed, int n_samples);
 void noe_projector_free(noe_projector *p);
-/* Make what projections onto a shape, and the application, need; to be called before
- * threads use it. */
+/* Make what projections onto a shape, and the application to operands of these shapes,
+ * need; to be called before threads use it. */
 void noe_projector_prepare_shape(noe_universe *u, int shape);
-void noe_projector_prepare(noe_universe *u, noe_application *p, int shape_a,
-                           int shape_b);
+void noe_projector_prepare(noe_universe *u, noe_application *p, const int *shapes);
 
 /* What one thread computes with: vectors of values, dropped when they grow too many. */
 #define NOE_SKETCH_BYTES (32u << 20)
@@ -33,12 +32,12 @@ noe_sketcher *noe_sketcher_new(const noe_universe *u);
 void noe_sketcher_free(noe_sketcher *s);
 /* Samples of a value, one after the other; valid until the next projection. */
 const noe_fe *noe_sketcher_data(noe_sketcher *s, uint32_t value);
-/* All samples of p(a, b) into out. */
-void noe_sketcher_eval(noe_sketcher *s, const noe_application *p, uint32_t a,
-                       uint32_t b, noe_fe *out);
-/* Fingerprint of p(a, b): by sketches, or by evaluation where none applies. */
+/* All samples of p(in...) into out. */
+void noe_sketcher_eval(noe_sketcher *s, const noe_application *p, const uint32_t *in,
+                       noe_fe *out);
+/* Fingerprint of p(in...): by sketches, or by evaluation where none applies. */
 noe_fingerprint noe_sketcher_project(noe_sketcher *s, const noe_application *p,
-                                     uint32_t a, uint32_t b);
+                                     const uint32_t *in);
 
 noe_fingerprint noe_project(const noe_universe *u, int shape, const noe_fe *data);
 

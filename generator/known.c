@@ -101,7 +101,7 @@ static noe_graph *make_side(const noe_pair *pair, const int *roots, noe_pool *po
             ref[i] = noe_graph_leaf(g, NOE_OP_INPUT, leaves[n->var]);
             continue;
         }
-        noe_ref in[2];
+        noe_ref in[NOE_SPACE_MAX_IN];
         for (int k = 0; k < n->n_in; k++)
             in[k] = ref[n->in[k]];
         ok = noe_graph_add(g, n->op, &n->params, in, n->n_in, &ref[i], NULL) == NOE_OK;

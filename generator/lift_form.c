@@ -697,21 +697,29 @@ int noe_forms_twin(const noe_forms *f, int var)
     return -1;
 }
 
+static bool has_operand(const noe_forms *f, const noe_pair_node *n, int var)
+{
+    for (int k = 0; k < n->n_in; k++) {
+        const noe_pair_node *o = &f->pair->nodes[n->in[k]];
+        if (o->is_var && o->var == var)
+            return true;
+    }
+    return false;
+}
+
 int noe_forms_other_operand(const noe_forms *f, int var)
 {
     int twin = -1;
     for (int i = 0; i < f->pair->n_nodes; i++) {
         const noe_pair_node *n = &f->pair->nodes[i];
-        if (n->is_var || n->n_in != 2 || !noe_op_has(n->op, NOE_TRAIT_EWISE))
+        if (n->is_var || !noe_op_has(n->op, NOE_TRAIT_EWISE) || !has_operand(f, n, var))
             continue;
-        const noe_pair_node *a = &f->pair->nodes[n->in[0]],
-                            *b = &f->pair->nodes[n->in[1]];
-        if (!a->is_var || !b->is_var || (a->var != var && b->var != var))
-            continue;
-        int w = a->var == var ? b->var : a->var;
-        if (w < var && (twin < 0 || w < twin) &&
-            noe_shape_eq(&f->pair->vars[var].shape, &f->pair->vars[w].shape))
-            twin = w;
+        for (int k = 0; k < n->n_in; k++) {
+            const noe_pair_node *o = &f->pair->nodes[n->in[k]];
+            if (o->is_var && o->var < var && (twin < 0 || o->var < twin) &&
+                noe_shape_eq(&f->pair->vars[var].shape, &f->pair->vars[o->var].shape))
+                twin = o->var;
+        }
     }
     return twin;
 }

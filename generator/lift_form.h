@@ -128,7 +128,7 @@ bool noe_forms_fit(const noe_forms *f, const noe_choice *c);
 
 /* The earlier variable of the same shape, or -1. */
 int noe_forms_twin(const noe_forms *f, int var);
-/* The same among those that an elementwise operator of the pair has for its other
+/* The same among those that an elementwise operator of the pair has for another
  * operand. */
 int noe_forms_other_operand(const noe_forms *f, int var);
 /* The earlier variable that is the other operand of a product or of an elementwise

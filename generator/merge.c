@@ -59,13 +59,13 @@ typedef struct weight {
 
 static weight weight_of(const noe_universe *u, uint64_t node)
 {
-    const noe_gen_class *a = &u->classes[noe_node_a(node)];
-    weight w = {a->n_constants, a->n_leaves, 1};
-    if (u->space->moves[noe_node_move(node)].n_in == 2) {
-        w.n_in = 2;
-        const noe_gen_class *b = &u->classes[noe_node_b(node)];
-        w.n_constants += b->n_constants;
-        w.n_leaves += b->n_leaves;
+    int n_in = u->space->moves[noe_node_move(node)].n_in;
+    uint32_t in[NOE_SPACE_MAX_IN];
+    weight w = {.n_in = (uint32_t)n_in};
+    noe_node_operands(node, n_in, in);
+    for (int k = 0; k < n_in; k++) {
+        w.n_constants += u->classes[in[k]].n_constants;
+        w.n_leaves += u->classes[in[k]].n_leaves;
     }
     return w;
 }
@@ -253,18 +253,24 @@ static int count_occurs(uint64_t o)
     return n;
 }
 
-static bool is_weight_term(const noe_universe *u, const noe_enode *e)
+static noe_role role_of(const noe_universe *u, const noe_enode *e)
 {
-    return u->values[e->a].is_weight &&
-           (u->space->moves[e->move].n_in == 1 || u->values[e->b].is_weight);
+    uint32_t in[NOE_SPACE_MAX_IN];
+    noe_role roles[NOE_SPACE_MAX_IN];
+    int n = noe_enode_operands(u, e, in);
+    for (int k = 0; k < n; k++)
+        roles[k] = (noe_role)u->values[in[k]].role;
+    return noe_move_role(&u->space->moves[e->move], roles);
 }
 
 static uint64_t occurs_of(const noe_universe *u, const noe_enode *e)
 {
-    uint64_t occurs = u->values[e->a].occurs;
-    return u->space->moves[e->move].n_in == 1
-               ? occurs
-               : noe_occurs_join(occurs, u->values[e->b].occurs);
+    uint32_t in[NOE_SPACE_MAX_IN];
+    int n = noe_enode_operands(u, e, in);
+    uint64_t occurs = u->values[in[0]].occurs;
+    for (int k = 1; k < n; k++)
+        occurs = noe_occurs_join(occurs, u->values[in[k]].occurs);
+    return occurs;
 }
 
 static void count_operator(noe_enode *e, noe_op op)
@@ -278,16 +284,16 @@ static void count_operator(noe_enode *e, noe_op op)
 static void count_operators(const noe_universe *u, noe_enode *e)
 {
     const noe_move *move = &u->space->moves[e->move];
-    uint32_t i, j;
+    uint32_t in[NOE_SPACE_MAX_IN];
     noe_support s;
-    if (!is_weight_term(u, e))
+    if (role_of(u, e) != NOE_ROLE_WEIGHT)
         count_operator(e, move->op);
-    noe_support_least(u, e->a, move->n_in == 2 ? e->b : NOE_NO_OPERAND, &i, &j, &s);
+    noe_support_least_of(u, in, noe_enode_operands(u, e, in), &s);
     for (int k = 0; k < NOE_MAX_SUPPORT && s.instance[k] != NOE_NO_OPERAND; k++) {
         bool is_cut = s.instance[k] & NOE_CUT_INSTANCE;
         uint32_t v =
             is_cut ? u->cuts[s.instance[k] & ~NOE_CUT_INSTANCE].a : s.instance[k];
-        if (u->values[v].is_weight)
+        if (u->values[v].role == NOE_ROLE_WEIGHT)
             continue;
         count_operator(
             e, is_cut ? NOE_OP_SLICE
@@ -299,8 +305,11 @@ static noe_enode make_enode(const merger *m, const noe_record *r, uint32_t value
 {
     const noe_universe *u = m->u;
     weight w = weight_of(u, r->node);
-    noe_enode e = {.a = noe_node_a(r->node),
-                   .b = noe_node_b(r->node),
+    uint32_t in[NOE_SPACE_MAX_IN];
+    noe_node_operands(r->node, (int)w.n_in, in);
+    noe_enode e = {.a = in[0],
+                   .b = in[1],
+                   .c = in[2] & NOE_NODE_NONE,
                    .value = value,
                    .move = noe_node_move(r->node),
                    .level = (uint8_t)m->level,
@@ -328,7 +337,7 @@ static void add_class(merger *m, const group *g)
 {
     noe_universe *u = m->u;
     noe_enode e = make_enode(m, g->r, u->n_classes);
-    const noe_application *p = noe_plan_find(u, m->plan, e.move, e.a, e.b);
+    const noe_application *p = noe_plan_find(u, m->plan, &e);
     NOE_ASSERT(p);
     noe_gen_class c = {.shape = p->shape,
                        .level = e.level,
@@ -347,7 +356,7 @@ static void add_value(merger *m, const group *g, uint32_t id)
     noe_gen_value v = {.occurs = occurs_of(u, e),
                        .shape = c->shape,
                        .level = c->level,
-                       .is_weight = is_weight_term(u, e),
+                       .role = (uint8_t)role_of(u, e),
                        .is_closed = c->fixed != NOE_FIXED_NONE};
     /* Each of its e-nodes shows it as a concatenation in a way of its own. */
     for (uint32_t i = c->first; i; i = u->enodes[i - 1].next) {
@@ -368,7 +377,7 @@ static void add_value(merger *m, const group *g, uint32_t id)
 static void add_memo(noe_universe *u, uint32_t enode)
 {
     const noe_enode *e = &u->enodes[enode];
-    uint64_t i = noe_memo_hash(e->move, e->a, e->b) & (u->n_memo - 1);
+    uint64_t i = noe_memo_hash(e->move, e->a, e->b, e->c) & (u->n_memo - 1);
     while (u->memo[i])
         i = (i + 1) & (u->n_memo - 1);
     u->memo[i] = enode + 1;
@@ -396,8 +405,8 @@ static noe_status enter_groups(merger *m, const group *groups, uint64_t n_groups
     for (; first_new > 0 && groups[first_new - 1].value == NOE_NO_OPERAND; first_new--)
         ;
     bool has_values = m->level < u->n_levels;
-    if (n > UINT32_MAX - 1 ||
-        (has_values && first + (n_groups - first_new) > NOE_MAX_VALUES))
+    uint64_t most = u->space->has_three ? NOE_MAX_VALUES_THREE : NOE_MAX_VALUES;
+    if (n > UINT32_MAX - 1 || (has_values && first + (n_groups - first_new) > most))
         return noe_fail(err, NOE_ERR_LIMIT,
                         "space %s has too many terms at level %d: %llu, of %llu values",
                         u->space->name, m->level, (unsigned long long)n,

@@ -44,6 +44,7 @@ static int add_variable(maker *m, const noe_space_leaf *leaf)
     }
     memcpy(pair->vars[pair->n_vars].name, leaf->name, sizeof leaf->name);
     pair->vars[pair->n_vars].shape = leaf->shape;
+    pair->vars[pair->n_vars].is_mask = leaf->role == NOE_ROLE_MASK;
     return pair->n_vars++;
 }
 
@@ -51,7 +52,8 @@ static int add_leaf(maker *m, uint32_t value)
 {
     const noe_space_leaf *leaf = &m->u->space->leaves[m->u->values[value].leaf];
     noe_pair_node node = {.shape = leaf->shape, .value = value};
-    node.is_weight = leaf->is_constant || leaf->is_weight;
+    node.is_weight = leaf->is_constant || leaf->role == NOE_ROLE_WEIGHT;
+    node.is_mask = leaf->role == NOE_ROLE_MASK;
     if (leaf->is_constant) {
         node.op = leaf->op;
         node.params = leaf->params;
@@ -68,15 +70,18 @@ static int add_value(maker *m, uint32_t value);
 static int add_enode(maker *m, const noe_enode *e, uint32_t value)
 {
     const noe_move *move = &m->u->space->moves[e->move];
-    noe_pair_node node = {
-        .op = move->op, .move = e->move, .n_in = move->n_in, .value = value};
+    uint32_t in[NOE_SPACE_MAX_IN];
+    noe_pair_node node = {.op = move->op,
+                          .move = e->move,
+                          .n_in = noe_enode_operands(m->u, e, in),
+                          .is_weight = true,
+                          .value = value};
     node.params = noe_enode_params(m->u, e);
     node.shape = m->u->shapes[m->u->classes[e->value].shape];
-    node.in[0] = add_value(m, e->a);
-    node.is_weight = m->pair->nodes[node.in[0]].is_weight;
-    if (move->n_in == 2) {
-        node.in[1] = add_value(m, e->b);
-        node.is_weight = node.is_weight && m->pair->nodes[node.in[1]].is_weight;
+    for (int k = 0; k < node.n_in; k++) {
+        node.in[k] = add_value(m, in[k]);
+        node.is_weight = node.is_weight && m->pair->nodes[node.in[k]].is_weight;
+        node.is_mask = m->pair->nodes[node.in[k]].is_mask; /* as the last operand */
     }
     return add_node(m, &node);
 }
@@ -144,7 +149,8 @@ static void eval_pair(const noe_pair *pair, const noe_field *field, noe_rng *rng
         var[i].shape = pair->vars[i].shape;
         var[i].data = noe_arena_alloc(arena, (size_t)n * sizeof(noe_fe));
         for (int64_t k = 0; k < n; k++)
-            var[i].data[k] = noe_fe_draw(field, rng);
+            var[i].data[k] = pair->vars[i].is_mask ? noe_fe_draw_truth(rng)
+                                                   : noe_fe_draw(field, rng);
     }
     for (int i = 0; i < pair->n_nodes; i++) {
         const noe_pair_node *node = &pair->nodes[i];
@@ -154,7 +160,7 @@ static void eval_pair(const noe_pair *pair, const noe_field *field, noe_rng *rng
         }
         size_t n = (size_t)noe_shape_elements(&node->shape);
         t[i] = (noe_tensor_fe){node->shape, noe_arena_alloc(arena, n * sizeof(noe_fe))};
-        noe_tensor_fe in[2];
+        noe_tensor_fe in[NOE_SPACE_MAX_IN];
         for (int k = 0; k < node->n_in; k++)
             in[k] = t[node->in[k]];
         noe_eval_fe(field, node->op, &node->params, in, node->n_in, &t[i]);
@@ -362,17 +368,21 @@ static void compact(noe_pair *pair)
 }
 
 /* All nodes with this value become a fresh variable. */
-static bool make_variable(noe_pair *pair, uint32_t value, const noe_shape *shape)
+static bool make_variable(noe_pair *pair, const noe_pair_node *like)
 {
     if (pair->n_vars == NOE_PAIR_MAX_VARS)
         return false;
     noe_pair_var *var = &pair->vars[pair->n_vars];
-    *var = (noe_pair_var){.shape = *shape};
+    noe_pair_node node = {.is_var = true,
+                          .is_mask = like->is_mask,
+                          .var = pair->n_vars,
+                          .shape = like->shape,
+                          .value = like->value};
+    *var = (noe_pair_var){.shape = node.shape, .is_mask = node.is_mask};
     snprintf(var->name, sizeof var->name, "t%d", pair->n_vars + 1);
     for (int i = 0; i < pair->n_nodes; i++) {
-        if (pair->nodes[i].value == value)
-            pair->nodes[i] = (noe_pair_node){
-                .is_var = true, .var = pair->n_vars, .shape = *shape, .value = value};
+        if (pair->nodes[i].value == node.value)
+            pair->nodes[i] = node;
     }
     pair->n_vars++;
     return true;
@@ -409,7 +419,7 @@ static bool generalize_shared(noe_pair *pair, uint64_t seed)
             is_root(pair, i, pair->lhs) || !occurs_marked(pair, node->value, right))
             continue;
         noe_pair trial = *pair;
-        if (!make_variable(&trial, node->value, &node->shape))
+        if (!make_variable(&trial, node))
             return false;
         compact(&trial);
         if (noe_pair_holds(&trial, seed, GENERALIZE_ROUNDS)) {
@@ -445,7 +455,7 @@ static bool generalize_variable(noe_pair *pair, int var, uint64_t seed)
             continue;
         noe_pair trial = *pair;
         int fresh = trial.n_vars++;
-        trial.vars[fresh].shape = pair->vars[var].shape;
+        trial.vars[fresh] = pair->vars[var];
         snprintf(trial.vars[fresh].name, sizeof trial.vars[0].name, "y%d", fresh + 1);
         for (int i = 0; i < n; i++) {
             if (chosen >> i & 1) {

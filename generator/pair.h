@@ -51,12 +51,13 @@ typedef struct noe_pair_proof {
 typedef struct noe_pair_node {
     bool is_var;
     bool is_weight; /* no data goes in */
+    bool is_mask;
     int var;
     noe_op op;
     noe_params params;
     int move; /* of operators that are not constants */
     int n_in;
-    int in[2];
+    int in[NOE_SPACE_MAX_IN];
     noe_shape shape;
     uint32_t value; /* in the universe; NOE_NO_OPERAND for roots */
 } noe_pair_node;
@@ -64,6 +65,7 @@ typedef struct noe_pair_node {
 typedef struct noe_pair_var {
     char name[16];
     noe_shape shape;
+    bool is_mask; /* 0 and 1 only */
 } noe_pair_var;
 
 typedef struct noe_pair {

@@ -21,9 +21,9 @@ int noe_universe_shape(noe_universe *u, const noe_shape *shape)
     return u->n_shapes++;
 }
 
-/* Two roles and the shapes that the moves make of them. */
+/* The roles of operands and the shapes that the moves make of them. */
 typedef struct meeting {
-    uint32_t x, y; /* y: n_roles for unary moves */
+    uint16_t role[NOE_SPACE_MAX_IN], n_in;
     struct fit {
         uint16_t move;
         noe_shape out;
@@ -44,13 +44,13 @@ static void list_values(planner *pl)
 {
     const noe_universe *u = pl->u;
     noe_plan *p = pl->p;
-    p->n_roles = (uint32_t)u->n_shapes * 2;
+    p->n_roles = (uint32_t)u->n_shapes * u->space->n_roles;
     p->by_role = noe_calloc((size_t)p->n_roles * NOE_MAX_LEVEL, sizeof *p->by_role);
     for (uint32_t v = 0; v < u->n_values; v++) {
         const noe_gen_value *x = &u->values[v];
         if (x->is_closed)
             continue;
-        noe_id_list *l = &p->by_role[x->level * p->n_roles + noe_role_of(x)];
+        noe_id_list *l = &p->by_role[x->level * p->n_roles + noe_role_of(u, x)];
         NOE_PUSH(l->id, l->n, l->cap, v);
     }
 }
@@ -84,16 +84,14 @@ static void find_fits(void *arg, int thread, uint32_t item)
     const planner *pl = arg;
     const noe_universe *u = pl->u;
     meeting *m = &pl->meetings[item];
-    bool is_unary = m->y == pl->p->n_roles;
-    const noe_shape *a = &u->shapes[m->x / 2];
-    const noe_shape *b = is_unary ? a : &u->shapes[m->y / 2];
+    noe_operand in[NOE_SPACE_MAX_IN];
+    for (int k = 0; k < m->n_in; k++)
+        in[k] = (noe_operand){&u->shapes[m->role[k] / u->space->n_roles],
+                              (noe_role)(m->role[k] % u->space->n_roles)};
     for (int i = 0; i < u->space->n_moves; i++) {
         struct fit fit = {.move = (uint16_t)i};
         const noe_move *move = &u->space->moves[i];
-        if (move->n_in > 2)
-            continue; /* universe.h */
-        if ((move->n_in == 1) == is_unary &&
-            noe_move_fits(u->space, move, a, m->x & 1, b, m->y & 1, &fit.out))
+        if (move->n_in == m->n_in && noe_move_fits(u->space, move, in, &fit.out))
             NOE_PUSH(m->fits, m->n, m->cap, fit);
     }
 }
@@ -110,8 +108,10 @@ static noe_status add_application(planner *pl, const meeting *m, noe_application
     const noe_move *move = &u->space->moves[a.move];
     a.shape = (uint16_t)shape;
     a.is_commutative = noe_op_has(move->op, NOE_TRAIT_COMMUTATIVE);
-    noe_projector_prepare(u, &a, (int)(m->x / 2),
-                          m->y == p->n_roles ? 0 : (int)(m->y / 2));
+    int shapes[NOE_SPACE_MAX_IN] = {0};
+    for (int k = 0; k < m->n_in; k++)
+        shapes[k] = (int)(m->role[k] / u->space->n_roles);
+    noe_projector_prepare(u, &a, shapes);
     NOE_PUSH(p->applications, p->n_applications, p->cap_applications, a);
     return NOE_OK;
 }
@@ -121,7 +121,7 @@ static noe_status add_cuts(planner *pl, const meeting *m, uint16_t move)
 {
     noe_universe *u = pl->u;
     const noe_move *low = &u->space->moves[move];
-    noe_shape whole = u->shapes[m->x / 2];
+    noe_shape whole = u->shapes[m->role[0] / u->space->n_roles];
     int64_t axis = noe_params_get(low->op, &low->params, NOE_PARAM_AXIS)->i;
     for (int64_t cut = 1; cut < whole.dim[axis] && cut < 32; cut++) {
         noe_shape part = whole;
@@ -151,20 +151,70 @@ static noe_status add_range(planner *pl, const meeting *m, noe_range *range)
     return NOE_OK;
 }
 
+static bool is_used(const planner *pl, uint32_t role)
+{
+    for (int level = 0; level < pl->level; level++) {
+        if (has_values(pl, level, role))
+            return true;
+    }
+    return false;
+}
+
+/* Of three operands the first is a mask: there are few, and the only move with three
+ * operands is where. */
+static void list_meetings_of_three(planner *pl)
+{
+    const noe_plan *p = pl->p;
+    for (uint32_t c = NOE_ROLE_MASK; c < p->n_roles; c += pl->u->space->n_roles) {
+        if (!is_used(pl, c))
+            continue;
+        for (uint32_t i = 0; i < p->n_roles * p->n_roles; i++) {
+            meeting m = {.role = {(uint16_t)c, (uint16_t)(i / p->n_roles),
+                                  (uint16_t)(i % p->n_roles)},
+                         .n_in = 3};
+            if (is_used(pl, m.role[1]) && is_used(pl, m.role[2]))
+                NOE_PUSH(pl->meetings, pl->n_meetings, pl->cap_meetings, m);
+        }
+    }
+}
+
 static void list_meetings(planner *pl)
 {
     const noe_plan *p = pl->p;
     for (uint32_t x = 0; x < p->n_roles; x++) {
         if (has_values(pl, pl->level - 1, x)) {
-            meeting m = {.x = x, .y = p->n_roles};
+            meeting m = {.role = {(uint16_t)x}, .n_in = 1};
             NOE_PUSH(pl->meetings, pl->n_meetings, pl->cap_meetings, m);
         }
         for (uint32_t y = 0; y < p->n_roles; y++) {
-            meeting m = {.x = x, .y = y};
+            meeting m = {.role = {(uint16_t)x, (uint16_t)y}, .n_in = 2};
             if (may_meet(pl, x, y))
                 NOE_PUSH(pl->meetings, pl->n_meetings, pl->cap_meetings, m);
         }
     }
+    if (pl->u->space->has_three)
+        list_meetings_of_three(pl);
+}
+
+/* Of role x, with c and y. */
+static noe_company *find_company(const noe_plan *p, uint32_t c, uint32_t x, uint32_t y)
+{
+    const struct noe_company_list *l = &p->companies[x];
+    for (uint32_t i = 0; i < l->n; i++) {
+        if (l->p[i].c == c && l->p[i].y == y)
+            return &l->p[i];
+    }
+    return NULL;
+}
+
+static noe_company *company(noe_plan *p, uint32_t c, uint32_t x, uint32_t y)
+{
+    noe_company *old = find_company(p, c, x, y), new = {.c = c, .y = y};
+    struct noe_company_list *l = &p->companies[x];
+    if (old)
+        return old;
+    NOE_PUSH(l->p, l->n, l->cap, new);
+    return &l->p[l->n - 1];
 }
 
 static noe_status number_fits(planner *pl)
@@ -172,15 +222,19 @@ static noe_status number_fits(planner *pl)
     noe_plan *p = pl->p;
     p->unary = noe_calloc(p->n_roles + 1, sizeof *p->unary);
     p->pair_index = noe_calloc((size_t)p->n_roles * p->n_roles, sizeof *p->pair_index);
+    p->companies = noe_calloc(p->n_roles + 1, sizeof *p->companies);
     for (uint32_t i = 0; i < pl->n_meetings; i++) {
         const meeting *m = &pl->meetings[i];
         noe_range range;
         NOE_TRY(add_range(pl, m, &range));
-        if (m->y == p->n_roles) {
-            p->unary[m->x] = range;
-        } else if (range.n) {
+        if (m->n_in == 1) {
+            p->unary[m->role[0]] = range;
+        } else if (m->n_in == 2 && range.n) {
             NOE_PUSH(p->ranges, p->n_ranges, p->cap_ranges, range);
-            p->pair_index[m->x * p->n_roles + m->y] = p->n_ranges;
+            p->pair_index[m->role[0] * p->n_roles + m->role[1]] = p->n_ranges;
+        } else if (m->n_in == 3 && range.n) {
+            company(p, m->role[0], m->role[1], m->role[2])->xy = range;
+            company(p, m->role[0], m->role[2], m->role[1])->yx = range;
         }
     }
     return NOE_OK;
@@ -262,8 +316,11 @@ void noe_plan_free(noe_plan *p)
         free(p->by_role[i].id);
     for (uint32_t i = 0; p->partners && i < p->n_roles; i++)
         free(p->partners[i].p);
+    for (uint32_t i = 0; p->companies && i < p->n_roles; i++)
+        free(p->companies[i].p);
     free(p->by_role);
     free(p->partners);
+    free(p->companies);
     free(p->applications);
     free(p->unary);
     free(p->pair_index);
@@ -280,16 +337,26 @@ noe_range noe_plan_pair(const noe_plan *p, uint32_t x_role, uint32_t y_role)
     return i ? p->ranges[i - 1] : (noe_range){0, 0};
 }
 
-const noe_application *noe_plan_find(const noe_universe *u, const noe_plan *p,
-                                     uint32_t move, uint32_t a, uint32_t b)
+noe_range noe_plan_three(const noe_plan *p, uint32_t c_role, uint32_t x_role,
+                         uint32_t y_role)
 {
-    bool is_unary = u->space->moves[move].n_in == 1;
-    uint32_t x = noe_role_of(&u->values[a]);
-    noe_range r =
-        is_unary ? p->unary[x] : noe_plan_pair(p, x, noe_role_of(&u->values[b]));
-    uint32_t cut = is_unary ? b : NOE_NO_OPERAND;
+    const noe_company *k = find_company(p, c_role, x_role, y_role);
+    return k ? k->xy : (noe_range){0, 0};
+}
+
+const noe_application *noe_plan_find(const noe_universe *u, const noe_plan *p,
+                                     const noe_enode *e)
+{
+    uint32_t in[NOE_SPACE_MAX_IN], roles[NOE_SPACE_MAX_IN];
+    int n = noe_enode_operands(u, e, in);
+    for (int k = 0; k < n; k++)
+        roles[k] = noe_role_of(u, &u->values[in[k]]);
+    noe_range r = n == 1   ? p->unary[roles[0]]
+                  : n == 2 ? noe_plan_pair(p, roles[0], roles[1])
+                           : noe_plan_three(p, roles[0], roles[1], roles[2]);
+    uint32_t cut = n == 1 ? e->b : NOE_NO_OPERAND;
     for (uint32_t i = r.first; i < r.first + r.n; i++) {
-        if (p->applications[i].move == move && p->applications[i].cut == cut)
+        if (p->applications[i].move == e->move && p->applications[i].cut == cut)
             return &p->applications[i];
     }
     return NULL;

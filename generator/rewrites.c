@@ -116,7 +116,8 @@ static void fill_law(noe_rewrites *r, const noe_pair *pair, law *l)
     for (int i = 0; i < pair->n_nodes; i++) {
         const noe_pair_node *n = &pair->nodes[i];
         pattern *p = &l->p[i];
-        *p = (pattern){.n_in = n->n_in, .in = {n->in[0], n->in[1]}};
+        *p = (pattern){.n_in = n->n_in};
+        memcpy(p->in, n->in, sizeof p->in);
         p->head = n->is_var ? VARIABLE + (uint32_t)n->var
                             : noe_head_add(&r->heads, 0, n->op, &n->params);
     }

@@ -26,7 +26,7 @@ typedef struct head_list {
 
 typedef struct pattern {
     uint32_t head;
-    int n_in, in[2];
+    int n_in, in[NOE_SPACE_MAX_IN];
 } pattern;
 
 typedef struct law {
@@ -35,7 +35,7 @@ typedef struct law {
     int n, n_vars, side[2];
     bool is_usable[2];                    /* from side 0, from side 1 */
     bool is_broadcast[NOE_PAIR_MAX_VARS]; /* such a variable stands for its like only */
-    uint64_t need[NOE_PAIR_MAX_NODES][2]; /* families that the operands must have */
+    uint64_t need[NOE_PAIR_MAX_NODES][NOE_SPACE_MAX_IN]; /* families of the operands */
     uint32_t family[NOE_PAIR_MAX_NODES];
 } law;
 

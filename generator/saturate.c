@@ -34,16 +34,17 @@
 #define MAX_ELEMENTS 2000 /* of one tensor */
 #define MAX_STEPS    200  /* of one derivation */
 #define N_SAMPLES    2
+#define MAX_IN       NOE_SPACE_MAX_IN
 #define MAX_CUTS     4 /* different ones in one pair */
 #define NO_TERM      UINT32_MAX
 
 typedef struct term {
-    uint32_t head, family, in[2];
-    uint32_t parent;      /* union-find */
-    uint32_t link;        /* forest */
-    int32_t why;          /* of the link */
-    uint32_t next;        /* member of the class */
-    uint32_t next_use[2]; /* next user of operand k, as term * 2 + k */
+    uint32_t head, family, in[MAX_IN];
+    uint32_t parent;           /* union-find */
+    uint32_t link;             /* forest */
+    int32_t why;               /* of the link */
+    uint32_t next;             /* member of the class */
+    uint32_t next_use[MAX_IN]; /* next user of operand k, as term * MAX_IN + k */
     uint8_t n_in;
     bool is_copy; /* congruent to another term when it was built */
     /* of the class, at its root: */
@@ -61,7 +62,7 @@ enum { WHY_CONGRUENT = -1, WHY_SWAPPED = -2 };
 
 typedef struct table {
     struct slot {
-        uint32_t head, in[2], term; /* term plus 1 */
+        uint32_t head, in[MAX_IN], term; /* term plus 1 */
     } slots[MAX_TERMS * SLOTS_A_TERM];
     uint32_t n, n_slots, max_n;
 } table;
@@ -133,41 +134,43 @@ static bool is_commutative(const noe_saturation *g, uint32_t h)
     return h < VARIABLE && noe_op_has(head_at(g, h)->op, NOE_TRAIT_COMMUTATIVE);
 }
 
-static struct slot *probe(table *t, uint32_t h, uint32_t a, uint32_t b)
+/* Operands that a term lacks are 0. */
+static struct slot *probe(table *t, uint32_t h, const uint32_t *in)
 {
-    uint64_t hash = noe_mix64(((uint64_t)a << 32 | b) + noe_mix64(h + 1u));
+    uint64_t hash = noe_mix64(((uint64_t)in[0] << 32 | in[1]) +
+                              noe_mix64((uint64_t)in[2] << 32 | (h + 1u)));
     uint32_t i = (uint32_t)hash % t->n_slots;
     for (;; i = i + 1 == t->n_slots ? 0 : i + 1) {
         struct slot *s = &t->slots[i];
-        if (!s->term || (s->head == h && s->in[0] == a && s->in[1] == b))
+        if (!s->term || (s->head == h && memcmp(s->in, in, sizeof s->in) == 0))
             return s;
     }
 }
 
-static void enter(noe_saturation *g, table *t, struct slot *s, uint32_t h, uint32_t a,
-                  uint32_t b, uint32_t id)
+static void enter(noe_saturation *g, table *t, struct slot *s, uint32_t h,
+                  const uint32_t *in, uint32_t id)
 {
     if (t->n >= t->max_n) {
         g->is_full = true;
         return;
     }
     t->n += !s->term;
-    *s = (struct slot){h, {a, b}, id + 1};
+    *s = (struct slot){h, {in[0], in[1], in[2]}, id + 1};
 }
 
 /* The slot of the canonical form; *swapped says that operands were exchanged for it. */
 static struct slot *probe_canonical(noe_saturation *g, uint32_t h, const uint32_t *in,
-                                    int n_in, uint32_t key[2], bool *swapped)
+                                    int n_in, uint32_t key[MAX_IN], bool *swapped)
 {
-    key[0] = n_in > 0 ? find(g, in[0]) : 0;
-    key[1] = n_in > 1 ? find(g, in[1]) : 0;
+    for (int k = 0; k < MAX_IN; k++)
+        key[k] = k < n_in ? find(g, in[k]) : 0;
     *swapped = n_in == 2 && key[1] < key[0] && is_commutative(g, h);
     if (*swapped) {
         uint32_t k = key[0];
         key[0] = key[1];
         key[1] = k;
     }
-    return probe(&g->canonical, h, key[0], key[1]);
+    return probe(&g->canonical, h, key);
 }
 
 /* Whether x and y, congruent, have their operands crosswise. */
@@ -193,7 +196,7 @@ static void eval_term(noe_saturation *g, term *t, const noe_shape *var)
     if (var)
         fill_random(g, t->head - VARIABLE, to, n);
     for (int q = 0; q < N_SAMPLES && !var; q++) {
-        noe_tensor_fe in[2], out = {t->shape, to + q * n};
+        noe_tensor_fe in[MAX_IN], out = {t->shape, to + q * n};
         for (int k = 0; k < t->n_in; k++) {
             const term *x = &g->t[find(g, t->in[k])];
             in[k] = (noe_tensor_fe){x->shape, (noe_fe *)x->data +
@@ -212,7 +215,7 @@ static void eval_term(noe_saturation *g, term *t, const noe_shape *var)
 /* Shape and size of head(in...); false if it is ill-typed or too large. */
 static bool describe(noe_saturation *g, term *t)
 {
-    noe_type types[2], out;
+    noe_type types[MAX_IN], out;
     t->n_ops = t->n_in > 0;
     for (int k = 0; k < t->n_in; k++) {
         const term *x = &g->t[find(g, t->in[k])];
@@ -237,7 +240,7 @@ static void add_user(noe_saturation *g, uint32_t class, uint32_t at)
     if (c->last_use == NO_TERM)
         c->first_use = at;
     else
-        g->t[c->last_use / 2].next_use[c->last_use % 2] = at;
+        g->t[c->last_use / MAX_IN].next_use[c->last_use % MAX_IN] = at;
     c->last_use = at;
 }
 
@@ -246,10 +249,13 @@ static void add_user(noe_saturation *g, uint32_t class, uint32_t at)
 static uint32_t add_term(noe_saturation *g, uint32_t h, const uint32_t *in, int n_in,
                          const noe_shape *var)
 {
-    uint32_t a = n_in > 0 ? in[0] : 0, b = n_in > 1 ? in[1] : 0, key[2];
-    if ((n_in > 0 && a == NO_TERM) || (n_in > 1 && b == NO_TERM))
-        return NO_TERM;
-    struct slot *exact = probe(&g->exact, h, a, b);
+    uint32_t own[MAX_IN] = {0}, key[MAX_IN];
+    for (int k = 0; k < n_in; k++) {
+        if (in[k] == NO_TERM)
+            return NO_TERM;
+        own[k] = in[k];
+    }
+    struct slot *exact = probe(&g->exact, h, own);
     if (exact->term)
         return exact->term - 1;
     if (g->n == g->max_terms) {
@@ -261,12 +267,12 @@ static uint32_t add_term(noe_saturation *g, uint32_t h, const uint32_t *in, int 
     struct slot *s = probe_canonical(g, h, in, n_in, key, &swapped);
     term *t = &g->t[id];
     *t = (term){.head = h,
-                .in = {a, b},
+                .in = {own[0], own[1], own[2]},
                 .n_in = (uint8_t)n_in,
                 .parent = id,
                 .link = NO_TERM,
                 .next = NO_TERM,
-                .next_use = {NO_TERM, NO_TERM},
+                .next_use = {NO_TERM, NO_TERM, NO_TERM},
                 .last_member = id,
                 .first_use = NO_TERM,
                 .last_use = NO_TERM,
@@ -289,11 +295,11 @@ static uint32_t add_term(noe_saturation *g, uint32_t h, const uint32_t *in, int 
         if (n_in == 0 && !var)
             t->constant = h;
         eval_term(g, t, var);
-        enter(g, &g->canonical, s, h, key[0], key[1], id);
+        enter(g, &g->canonical, s, h, key, id);
         for (int k = 0; k < n_in; k++)
-            add_user(g, find(g, in[k]), id * 2 + (uint32_t)k);
+            add_user(g, find(g, in[k]), id * MAX_IN + (uint32_t)k);
     }
-    enter(g, &g->exact, exact, h, a, b, id);
+    enter(g, &g->exact, exact, h, own, id);
     g->n++;
     return id;
 }
@@ -320,12 +326,12 @@ static void reroot(noe_saturation *g, uint32_t x)
 static void repair(noe_saturation *g, uint32_t old)
 {
     for (uint32_t at = g->t[old].first_use; at != NO_TERM;) {
-        uint32_t id = at / 2, key[2];
+        uint32_t id = at / MAX_IN, key[MAX_IN];
         const term *t = &g->t[id];
         bool swapped;
         struct slot *s = probe_canonical(g, t->head, t->in, t->n_in, key, &swapped);
         if (!s->term) {
-            enter(g, &g->canonical, s, t->head, key[0], key[1], id);
+            enter(g, &g->canonical, s, t->head, key, id);
         } else if (find(g, s->term - 1) != find(g, id) && g->n_pending < MAX_TERMS) {
             uint32_t i = g->n_pending++;
             g->pending[i][0] = id;
@@ -333,7 +339,7 @@ static void repair(noe_saturation *g, uint32_t old)
             g->pending_why[i] =
                 is_crosswise(g, id, s->term - 1) ? WHY_SWAPPED : WHY_CONGRUENT;
         }
-        at = t->next_use[at % 2];
+        at = t->next_use[at % MAX_IN];
     }
 }
 
@@ -346,7 +352,7 @@ static void append(noe_saturation *g, uint32_t to, uint32_t from)
         if (a->last_use == NO_TERM)
             a->first_use = b->first_use;
         else
-            g->t[a->last_use / 2].next_use[a->last_use % 2] = b->first_use;
+            g->t[a->last_use / MAX_IN].next_use[a->last_use % MAX_IN] = b->first_use;
         a->last_use = b->last_use;
     }
     if (b->n_ops < a->n_ops)
@@ -413,7 +419,14 @@ static void match_term(noe_saturation *g, int i, const term *t, const todo *rest
     }
     uint32_t b = find(g, t->in[1]);
     uint64_t have_b = g->t[b].families;
-    todo second = {n->in[1], b, rest};
+    todo third, second = {n->in[1], b, rest};
+    if (n->n_in > 2) {
+        uint32_t c = find(g, t->in[2]);
+        if (need[2] & ~g->t[c].families)
+            return;
+        third = (todo){n->in[2], c, rest};
+        second.next = &third;
+    }
     if (!(need[0] & ~have_a) && !(need[1] & ~have_b))
         match(g, &(todo){n->in[0], a, &second});
     if (a != b && !(need[0] & ~have_b) && !(need[1] & ~have_a) &&
@@ -432,7 +445,7 @@ static void match_constant(noe_saturation *g, int i, const todo *t)
             return;
         g->m.head[i] = have;
     } else {
-        const struct slot *s = probe(&g->exact, want, 0, 0);
+        const struct slot *s = probe(&g->exact, want, (uint32_t[MAX_IN]){0});
         if (!s->term || find(g, s->term - 1) != t->class)
             return;
         g->m.head[i] = want;
@@ -592,7 +605,7 @@ static uint32_t slice_head(noe_saturation *g, const found_match *m, uint32_t wan
 static uint32_t build_left(noe_saturation *g, const found_match *m, int i)
 {
     const pattern *n = &m->law->p[i];
-    uint32_t in[2];
+    uint32_t in[MAX_IN];
     if (n->head >= VARIABLE)
         return m->bound[n->head - VARIABLE];
     for (int k = 0; k < n->n_in; k++)
@@ -603,7 +616,7 @@ static uint32_t build_left(noe_saturation *g, const found_match *m, int i)
 static uint32_t build_right(noe_saturation *g, const found_match *m, int i)
 {
     const pattern *n = &m->law->p[i];
-    uint32_t in[2], h = n->head;
+    uint32_t in[MAX_IN], h = n->head;
     if (h >= VARIABLE)
         return m->bound[h - VARIABLE];
     if (n->n_in == 0 && i == m->law->side[!m->from] &&
@@ -762,7 +775,7 @@ static void add_pair(noe_saturation *g, const noe_pair *pair, uint32_t *id)
 {
     for (int i = 0; i < pair->n_nodes; i++) {
         const noe_pair_node *n = &pair->nodes[i];
-        uint32_t in[2] = {0};
+        uint32_t in[MAX_IN] = {0};
         for (int k = 0; k < n->n_in; k++)
             in[k] = id[n->in[k]];
         if (n->is_var)

@@ -12,9 +12,12 @@
 
 #define MAX_LISTED 8
 #define ANY_OP     NOE_OP_COUNT
+#define DATA       NOE_ROLE_DATA
+#define WEIGHT     NOE_ROLE_WEIGHT
+#define MASK       NOE_ROLE_MASK
 
-const char noe_space_names[] =
-    "default, taso, matrix, product, layout, image, order, batch, kernel, group, shift";
+const char noe_space_names[] = "default, taso, matrix, product, layout, image, order, "
+                               "batch, kernel, group, shift, mask, choice";
 
 /* Values of one parameter worth enumerating, for one operator or for all. Numbers are
  * lists of one entry, floating-point ones in quarters. */
@@ -33,7 +36,7 @@ typedef struct leaf_spec {
     int count;        /* variables of this kind; 0: a constant */
     int rank;
     int64_t dim[NOE_SPACE_MAX_RANK];
-    bool is_weight;
+    noe_role role;
     int cut_axis; /* may be cut on this axis before index `cut`, if that is not 0 */
     int cut;
     noe_op op; /* constants */
@@ -70,18 +73,18 @@ typedef struct space_spec {
  * pooling, kernel enlargement, scaling, relu, concat, split, transpose. Smaller tensors
  * than TASO's, of the same kinds. */
 static const leaf_spec taso_leaves[] = {
-    {"x", 3, 2, {3, 2}, false, 0, 0, ANY_OP},
-    {"w", 3, 2, {2, 2}, true, 0, 0, ANY_OP},
-    {"i", 3, 4, {3, 2, 4, 5}, false, 0, 0, ANY_OP},
-    {"k", 3, 4, {2, 2, 3, 3}, true, 0, 0, ANY_OP},
-    {"h", 3, 4, {2, 2, 1, 3}, true, 0, 0, ANY_OP},
-    {"v", 3, 4, {2, 2, 3, 1}, true, 0, 0, ANY_OP},
-    {"g", 1, 4, {2, 1, 3, 3}, true, 0, 0, ANY_OP},
-    {"s", 1, 0, {0}, true, 0, 0, ANY_OP},
-    {"", 0, 2, {2, 2}, true, 0, 0, NOE_OP_IDENTITY_MATRIX},
-    {"", 0, 4, {2, 1, 3, 3}, true, 0, 0, NOE_OP_AVERAGE_KERNEL},
-    {"", 0, 4, {2, 2, 3, 3}, true, 0, 0, NOE_OP_IDENTITY_KERNEL},
-    {"", 0, 4, {3, 2, 4, 5}, true, 0, 0, NOE_OP_ONES},
+    {"x", 3, 2, {3, 2}, DATA, 0, 0, ANY_OP},
+    {"w", 3, 2, {2, 2}, WEIGHT, 0, 0, ANY_OP},
+    {"i", 3, 4, {3, 2, 4, 5}, DATA, 0, 0, ANY_OP},
+    {"k", 3, 4, {2, 2, 3, 3}, WEIGHT, 0, 0, ANY_OP},
+    {"h", 3, 4, {2, 2, 1, 3}, WEIGHT, 0, 0, ANY_OP},
+    {"v", 3, 4, {2, 2, 3, 1}, WEIGHT, 0, 0, ANY_OP},
+    {"g", 1, 4, {2, 1, 3, 3}, WEIGHT, 0, 0, ANY_OP},
+    {"s", 1, 0, {0}, WEIGHT, 0, 0, ANY_OP},
+    {"", 0, 2, {2, 2}, WEIGHT, 0, 0, NOE_OP_IDENTITY_MATRIX},
+    {"", 0, 4, {2, 1, 3, 3}, WEIGHT, 0, 0, NOE_OP_AVERAGE_KERNEL},
+    {"", 0, 4, {2, 2, 3, 3}, WEIGHT, 0, 0, NOE_OP_IDENTITY_KERNEL},
+    {"", 0, 4, {3, 2, 4, 5}, WEIGHT, 0, 0, NOE_OP_ONES},
 };
 static const choice taso_choices[] = {
     {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
@@ -102,12 +105,12 @@ static const choice taso_choices[] = {
 
 /* Elementwise operators with broadcasting, reductions, layout: rank 2. */
 static const leaf_spec matrix_leaves[] = {
-    {"x", 3, 2, {2, 3}, false, 1, 1, ANY_OP},
-    {"r", 1, 2, {1, 3}, false, 0, 0, ANY_OP},
-    {"c", 1, 2, {2, 1}, false, 0, 0, ANY_OP},
-    {"s", 1, 0, {0}, false, 0, 0, ANY_OP},
-    {"", 0, 2, {2, 3}, true, 0, 0, NOE_OP_ZEROS},
-    {"", 0, 2, {2, 3}, true, 0, 0, NOE_OP_ONES},
+    {"x", 3, 2, {2, 3}, DATA, 1, 1, ANY_OP},
+    {"r", 1, 2, {1, 3}, DATA, 0, 0, ANY_OP},
+    {"c", 1, 2, {2, 1}, DATA, 0, 0, ANY_OP},
+    {"s", 1, 0, {0}, DATA, 0, 0, ANY_OP},
+    {"", 0, 2, {2, 3}, WEIGHT, 0, 0, NOE_OP_ZEROS},
+    {"", 0, 2, {2, 3}, WEIGHT, 0, 0, NOE_OP_ONES},
 };
 static const choice matrix_choices[] = {
     {NOE_OP_PAD,
@@ -129,27 +132,27 @@ static const reshape_spec matrix_reshapes[] = {
 
 /* Products of matrices with what commutes with them. */
 static const leaf_spec product_leaves[] = {
-    {"x", 2, 2, {2, 3}, false, 0, 1, ANY_OP},
-    {"w", 3, 2, {3, 4}, true, 1, 1, ANY_OP},
-    {"v", 2, 2, {4, 5}, true, 0, 0, ANY_OP},
-    {"r", 1, 2, {1, 4}, true, 0, 0, ANY_OP},
-    {"c", 1, 2, {2, 1}, true, 0, 0, ANY_OP},
-    {"s", 1, 0, {0}, true, 0, 0, ANY_OP},
-    {"", 0, 2, {3, 3}, true, 0, 0, NOE_OP_IDENTITY_MATRIX},
-    {"", 0, 2, {3, 4}, true, 0, 0, NOE_OP_ZEROS},
+    {"x", 2, 2, {2, 3}, DATA, 0, 1, ANY_OP},
+    {"w", 3, 2, {3, 4}, WEIGHT, 1, 1, ANY_OP},
+    {"v", 2, 2, {4, 5}, WEIGHT, 0, 0, ANY_OP},
+    {"r", 1, 2, {1, 4}, WEIGHT, 0, 0, ANY_OP},
+    {"c", 1, 2, {2, 1}, WEIGHT, 0, 0, ANY_OP},
+    {"s", 1, 0, {0}, WEIGHT, 0, 0, ANY_OP},
+    {"", 0, 2, {3, 3}, WEIGHT, 0, 0, NOE_OP_IDENTITY_MATRIX},
+    {"", 0, 2, {3, 4}, WEIGHT, 0, 0, NOE_OP_ZEROS},
 };
 
 /* Convolution, pooling and what networks put around them: rank 4. */
 static const leaf_spec image_leaves[] = {
-    {"x", 2, 4, {2, 4, 6, 5}, false, 1, 1, ANY_OP},
-    {"w", 2, 4, {4, 4, 3, 3}, true, 0, 1, ANY_OP},
-    {"p", 2, 4, {4, 4, 1, 1}, true, 0, 0, ANY_OP},
-    {"d", 1, 4, {4, 1, 3, 3}, true, 0, 0, ANY_OP},
-    {"b", 2, 3, {4, 1, 1}, true, 0, 0, ANY_OP},
-    {"s", 1, 0, {0}, true, 0, 0, ANY_OP},
-    {"", 0, 4, {4, 4, 3, 3}, true, 0, 0, NOE_OP_IDENTITY_KERNEL},
-    {"", 0, 4, {4, 1, 3, 3}, true, 0, 0, NOE_OP_AVERAGE_KERNEL},
-    {"", 0, 4, {4, 4, 1, 1}, true, 0, 0, NOE_OP_IDENTITY_KERNEL},
+    {"x", 2, 4, {2, 4, 6, 5}, DATA, 1, 1, ANY_OP},
+    {"w", 2, 4, {4, 4, 3, 3}, WEIGHT, 0, 1, ANY_OP},
+    {"p", 2, 4, {4, 4, 1, 1}, WEIGHT, 0, 0, ANY_OP},
+    {"d", 1, 4, {4, 1, 3, 3}, WEIGHT, 0, 0, ANY_OP},
+    {"b", 2, 3, {4, 1, 1}, WEIGHT, 0, 0, ANY_OP},
+    {"s", 1, 0, {0}, WEIGHT, 0, 0, ANY_OP},
+    {"", 0, 4, {4, 4, 3, 3}, WEIGHT, 0, 0, NOE_OP_IDENTITY_KERNEL},
+    {"", 0, 4, {4, 1, 3, 3}, WEIGHT, 0, 0, NOE_OP_AVERAGE_KERNEL},
+    {"", 0, 4, {4, 4, 1, 1}, WEIGHT, 0, 0, NOE_OP_IDENTITY_KERNEL},
 };
 static const choice image_choices[] = {
     {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
@@ -175,9 +178,9 @@ static const reshape_spec image_reshapes[] = {
 /* Order: maxima, minima and what moves through them. */
 #define ORDER_OPS " max min abs leaky_relu log erf reduce_max"
 static const leaf_spec order_leaves[] = {
-    {"x", 3, 2, {2, 3}, false, 1, 1, ANY_OP},
-    {"s", 1, 0, {0}, false, 0, 0, ANY_OP},
-    {"", 0, 2, {2, 3}, true, 0, 0, NOE_OP_ZEROS},
+    {"x", 3, 2, {2, 3}, DATA, 1, 1, ANY_OP},
+    {"s", 1, 0, {0}, DATA, 0, 0, ANY_OP},
+    {"", 0, 2, {2, 3}, WEIGHT, 0, 0, NOE_OP_ZEROS},
 };
 static const choice order_choices[] = {
     {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
@@ -190,12 +193,12 @@ static const choice order_choices[] = {
 
 /* Batches of matrices, and what turns and merges their axes. */
 static const leaf_spec batch_leaves[] = {
-    {"x", 2, 3, {2, 3, 4}, false, 1, 1, ANY_OP},
-    {"w", 2, 2, {4, 5}, true, 0, 0, ANY_OP},
-    {"y", 2, 3, {2, 4, 5}, false, 2, 2, ANY_OP},
-    {"r", 1, 1, {4}, true, 0, 0, ANY_OP},
-    {"b", 1, 1, {5}, true, 0, 2, ANY_OP},
-    {"s", 1, 0, {0}, true, 0, 0, ANY_OP},
+    {"x", 2, 3, {2, 3, 4}, DATA, 1, 1, ANY_OP},
+    {"w", 2, 2, {4, 5}, WEIGHT, 0, 0, ANY_OP},
+    {"y", 2, 3, {2, 4, 5}, DATA, 2, 2, ANY_OP},
+    {"r", 1, 1, {4}, WEIGHT, 0, 0, ANY_OP},
+    {"b", 1, 1, {5}, WEIGHT, 0, 2, ANY_OP},
+    {"s", 1, 0, {0}, WEIGHT, 0, 0, ANY_OP},
 };
 static const choice batch_choices[] = {
     {ANY_OP, NOE_PARAM_AXIS, 3, {{1, {0}}, {1, {1}}, {1, {2}}}},
@@ -217,12 +220,12 @@ static const reshape_spec batch_reshapes[] = {
 
 /* Kernels that are computed by convolution. */
 static const leaf_spec kernel_leaves[] = {
-    {"x", 1, 4, {2, 3, 5, 6}, false, 0, 0, ANY_OP},
-    {"p", 1, 4, {4, 3, 1, 1}, true, 0, 0, ANY_OP},
-    {"w", 1, 4, {4, 3, 2, 2}, true, 0, 0, ANY_OP},
-    {"q", 1, 4, {5, 4, 1, 1}, true, 0, 0, ANY_OP},
-    {"v", 1, 4, {5, 4, 2, 2}, true, 0, 0, ANY_OP},
-    {"", 0, 4, {3, 1, 2, 3}, true, 0, 0, NOE_OP_AVERAGE_KERNEL},
+    {"x", 1, 4, {2, 3, 5, 6}, DATA, 0, 0, ANY_OP},
+    {"p", 1, 4, {4, 3, 1, 1}, WEIGHT, 0, 0, ANY_OP},
+    {"w", 1, 4, {4, 3, 2, 2}, WEIGHT, 0, 0, ANY_OP},
+    {"q", 1, 4, {5, 4, 1, 1}, WEIGHT, 0, 0, ANY_OP},
+    {"v", 1, 4, {5, 4, 2, 2}, WEIGHT, 0, 0, ANY_OP},
+    {"", 0, 4, {3, 1, 2, 3}, WEIGHT, 0, 0, NOE_OP_AVERAGE_KERNEL},
 };
 static const choice kernel_choices[] = {
     {ANY_OP, NOE_PARAM_STRIDES, 2, {{2, {1, 1}}, {2, {2, 1}}}},
@@ -237,10 +240,10 @@ static const choice kernel_choices[] = {
 
 /* Groups of channels, and windows as large as the image. */
 static const leaf_spec group_leaves[] = {
-    {"x", 2, 4, {2, 4, 3, 5}, false, 0, 0, ANY_OP},
-    {"w", 2, 4, {3, 4, 2, 2}, true, 0, 0, ANY_OP},
-    {"d", 2, 4, {4, 1, 2, 2}, true, 0, 0, ANY_OP},
-    {"", 0, 4, {4, 4, 1, 1}, true, 0, 0, NOE_OP_IDENTITY_KERNEL},
+    {"x", 2, 4, {2, 4, 3, 5}, DATA, 0, 0, ANY_OP},
+    {"w", 2, 4, {3, 4, 2, 2}, WEIGHT, 0, 0, ANY_OP},
+    {"d", 2, 4, {4, 1, 2, 2}, WEIGHT, 0, 0, ANY_OP},
+    {"", 0, 4, {4, 4, 1, 1}, WEIGHT, 0, 0, NOE_OP_IDENTITY_KERNEL},
 };
 static const choice group_choices[] = {
     {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
@@ -256,10 +259,10 @@ static const choice group_choices[] = {
 
 /* What is added to every pixel, before or after a convolution. */
 static const leaf_spec shift_leaves[] = {
-    {"x", 1, 4, {2, 3, 4, 5}, false, 0, 0, ANY_OP},
-    {"w", 1, 4, {4, 3, 2, 2}, true, 0, 0, ANY_OP},
-    {"p", 1, 4, {4, 3, 1, 1}, true, 0, 0, ANY_OP},
-    {"b", 1, 3, {3, 1, 1}, true, 0, 0, ANY_OP},
+    {"x", 1, 4, {2, 3, 4, 5}, DATA, 0, 0, ANY_OP},
+    {"w", 1, 4, {4, 3, 2, 2}, WEIGHT, 0, 0, ANY_OP},
+    {"p", 1, 4, {4, 3, 1, 1}, WEIGHT, 0, 0, ANY_OP},
+    {"b", 1, 3, {3, 1, 1}, WEIGHT, 0, 0, ANY_OP},
 };
 static const choice shift_choices[] = {
     {ANY_OP, NOE_PARAM_STRIDES, 1, {{2, {1, 1}}}},
@@ -271,6 +274,20 @@ static const choice shift_choices[] = {
 };
 static const reshape_spec shift_reshapes[] = {
     {{4, {4, 1, 1, 1}}, {3, {4, 1, 1}}},
+};
+
+/* Choosing between two tensors, element by element. */
+static const leaf_spec mask_leaves[] = {
+    {"m", 2, 2, {2, 3}, MASK, 1, 1, ANY_OP},
+    {"x", 3, 2, {2, 3}, DATA, 1, 1, ANY_OP},
+    {"s", 1, 0, {0}, DATA, 0, 0, ANY_OP},
+    {"", 0, 2, {2, 3}, WEIGHT, 0, 0, NOE_OP_ZEROS},
+};
+/* The same without zeros, for layout. */
+static const leaf_spec choice_leaves[] = {
+    {"m", 2, 2, {2, 3}, MASK, 1, 1, ANY_OP},
+    {"x", 3, 2, {2, 3}, DATA, 1, 1, ANY_OP},
+    {"s", 1, 0, {0}, DATA, 0, 0, ANY_OP},
 };
 
 #define TABLES(LEAVES, CHOICES)                                         \
@@ -369,6 +386,21 @@ static const space_spec specs[] = {
      .max_elements = 400,
      .max_dim = 12,
      .n_samples = 4},
+    {.name = "mask",
+     .by_default = true,
+     TABLES(mask_leaves, matrix_choices),
+     .only = "where add mul neg relu transpose slice concat",
+     .max_elements = 24,
+     .max_dim = 12,
+     .n_samples = 16},
+    {.name = "choice",
+     .by_default = true,
+     TABLES(choice_leaves, matrix_choices),
+     .only = "where transpose slice concat",
+     .deeper = 1,
+     .max_elements = 24,
+     .max_dim = 12,
+     .n_samples = 16},
 };
 
 static bool is_listed(const char *names, const char *name, char separator)
@@ -408,6 +440,7 @@ static void add_move(noe_space *space, const noe_move *move)
 {
     NOE_ASSERT(space->n_moves < NOE_SPACE_MAX_MOVES);
     space->moves[space->n_moves++] = *move;
+    space->has_three = space->has_three || move->n_in > 2;
 }
 
 /* start and end of a slice come from the e-node and are 0 in the move. */
@@ -478,7 +511,7 @@ static void add_leaves(noe_space *space, const space_spec *spec)
     for (int i = 0; i < spec->n_leaves; i++) {
         const leaf_spec *s = &spec->leaves[i];
         noe_space_leaf leaf = {.shape = noe_shape_make(s->rank, s->dim),
-                               .is_weight = s->is_weight,
+                               .role = s->role,
                                .is_constant = s->count == 0,
                                .op = s->op,
                                .group = i};
@@ -502,16 +535,27 @@ static void add_leaves(noe_space *space, const space_spec *spec)
     }
 }
 
+static bool has_masks(const space_spec *spec)
+{
+    for (int i = 0; i < spec->n_leaves; i++) {
+        if (spec->leaves[i].role == MASK)
+            return true;
+    }
+    return false;
+}
+
 static bool is_wanted(const space_spec *spec, const char *only, noe_op op)
 {
     const char *name = noe_op_get(op)->name;
-    if (noe_op_get(op)->min_in > 2) /* e-nodes have two operands */
+    if (noe_op_get(op)->min_in > NOE_SPACE_MAX_IN)
         return false;
     if (noe_op_has(op, NOE_TRAIT_COMPOSITE) || noe_op_has(op, NOE_TRAIT_CONSTANT))
         return false;
     if (only && !is_listed(only, name, ','))
         return false;
     if (spec->only && !is_listed(spec->only, name, ' '))
+        return false;
+    if (op == NOE_OP_WHERE && !has_masks(spec))
         return false;
     return !is_listed(spec->without, name, ' ');
 }
@@ -529,6 +573,7 @@ static void build(const space_spec *spec, const char *only, noe_space *space)
                          .max_dim = spec->max_dim,
                          .n_samples = spec->n_samples};
     snprintf(space->name, sizeof space->name, "%s", spec->name);
+    space->n_roles = has_masks(spec) ? NOE_ROLES : NOE_ROLES - 1;
     add_leaves(space, spec);
     for (int op = 0; op < NOE_OP_COUNT; op++) {
         if (is_wanted(spec, only, (noe_op)op))
@@ -557,6 +602,12 @@ static noe_status check_names(const char *ops, noe_error *err)
     }
 }
 
+/* Whether operators are left; conditions without a choice are of no use. */
+static bool is_of_use(const noe_space *space)
+{
+    return space->n_moves > 0 && (space->has_three || space->n_roles < NOE_ROLES);
+}
+
 /* "matrix,batch:add,matmul": these spaces, restricted to these operators. */
 static noe_status build_listed(const char *ops, const char *colon, noe_space *spaces,
                                int *n, noe_error *err)
@@ -571,7 +622,7 @@ static noe_status build_listed(const char *ops, const char *colon, noe_space *sp
             return noe_fail(err, NOE_ERR_ARG, "'%.*s' is no space (%s)", (int)len, p,
                             noe_space_names);
         build(&specs[i], colon + 1, &spaces[*n]);
-        *n += spaces[*n].n_moves > 0;
+        *n += is_of_use(&spaces[*n]);
         p += len + 1;
     }
     return NOE_OK;
@@ -599,7 +650,7 @@ noe_status noe_space_build(const char *ops, noe_space *spaces, int *n, noe_error
             continue;
         NOE_ASSERT(*n < NOE_SPACE_MAX);
         build(&specs[i], all ? NULL : ops, &spaces[*n]);
-        *n += spaces[*n].n_moves > 0;
+        *n += is_of_use(&spaces[*n]);
     }
     return NOE_OK;
 }
@@ -618,20 +669,26 @@ noe_params noe_move_params(const noe_move *move, const noe_shape *a, int64_t cut
     return params;
 }
 
-/* Elementwise with two operands: the result has the shape of one of them; where the
+/* Elementwise with several operands: the result has the shape of one of them; where the
  * space asks for equal shapes, only mul takes a scalar. */
-static bool fits_elementwise(const noe_space *space, noe_op op, const noe_shape *a,
-                             const noe_shape *b, const noe_shape *out)
+static bool fits_elementwise(const noe_space *space, const noe_move *move,
+                             const noe_operand *in, const noe_shape *out)
 {
-    bool like_a = noe_shape_eq(out, a), like_b = noe_shape_eq(out, b);
+    int n_like = 0;
+    for (int k = 0; k < move->n_in; k++)
+        n_like += noe_shape_eq(out, in[k].shape);
     /* The dense kernel of a depthwise one is wider than both. */
-    bool kernels =
-        space->wide_kernels && op == NOE_OP_MUL && a->rank == 4 && b->rank == 4;
+    bool kernels = space->wide_kernels && move->op == NOE_OP_MUL &&
+                   in[0].shape->rank == 4 && in[1].shape->rank == 4;
+    /* A choice between two numbers only repeats them. */
+    if (move->op == NOE_OP_WHERE &&
+        (in[0].role != NOE_ROLE_MASK || n_like == noe_shape_eq(out, in[0].shape)))
+        return false;
     if (!space->equal_shapes)
-        return like_a || like_b || kernels;
-    if (like_a && like_b)
+        return n_like > 0 || kernels;
+    if (n_like == move->n_in)
         return out->rank > 0;
-    return op == NOE_OP_MUL && (a->rank == 0 || b->rank == 0);
+    return move->op == NOE_OP_MUL && (in[0].shape->rank == 0 || in[1].shape->rank == 0);
 }
 
 /* Windows keep the size, up to the stride, or have no padding at all and then shrink
@@ -686,22 +743,23 @@ static bool is_plain_window(const noe_move *move)
 
 /* What a space asks for beyond well-typedness, to leave out uninteresting terms. */
 static bool is_interesting(const noe_space *space, const noe_move *move,
-                           const noe_shape *a, bool a_is_weight, const noe_shape *b,
-                           bool b_is_weight, const noe_shape *out)
+                           const noe_operand *in, const noe_shape *out)
 {
-    if (move->n_in == 2 && noe_op_has(move->op, NOE_TRAIT_EWISE))
-        return fits_elementwise(space, move->op, a, b, out);
+    const noe_shape *a = in[0].shape;
+    if (move->n_in >= 2 && noe_op_has(move->op, NOE_TRAIT_EWISE))
+        return fits_elementwise(space, move, in, out);
     if (a->rank == 0)
         return !space->equal_shapes;
     if (has_param(move->op, NOE_PARAM_STRIDES)) {
-        if ((a_is_weight && !(space->any_roles && is_plain_window(move))) ||
-            (move->n_in == 2 && !b_is_weight))
+        if ((in[0].role == NOE_ROLE_WEIGHT &&
+             !(space->any_roles && is_plain_window(move))) ||
+            (move->n_in == 2 && in[1].role != NOE_ROLE_WEIGHT))
             return false;
         if (space->keep_kernels && move->op == NOE_OP_CONV) {
             const noe_value *pads =
                 noe_params_get(move->op, &move->params, NOE_PARAM_PADS);
-            if (b->dim[2] != 2 * pads->list[0] + 1 ||
-                b->dim[3] != 2 * pads->list[1] + 1)
+            if (in[1].shape->dim[2] != 2 * pads->list[0] + 1 ||
+                in[1].shape->dim[3] != 2 * pads->list[1] + 1)
                 return false;
         }
         return fits_window(move, a, out);
@@ -725,15 +783,16 @@ bool noe_move_widens(const noe_move *move, const noe_shape *other, const noe_sha
            !noe_shape_eq(other, out);
 }
 
-bool noe_move_fits(const noe_space *space, const noe_move *move, const noe_shape *a,
-                   bool a_is_weight, const noe_shape *b, bool b_is_weight,
+bool noe_move_fits(const noe_space *space, const noe_move *move, const noe_operand *in,
                    noe_shape *out)
 {
-    if (move->only.rank != NOE_RANK_UNKNOWN && !noe_shape_eq(&move->only, a))
+    if (move->only.rank != NOE_RANK_UNKNOWN && !noe_shape_eq(&move->only, in[0].shape))
         return false;
-    noe_type in[2] = {{NOE_F32, *a}, {NOE_F32, b ? *b : (noe_shape){0}}};
-    noe_type type;
-    if (noe_op_infer(move->op, &move->params, in, move->n_in, &type, NULL) != NOE_OK)
+    noe_type types[NOE_SPACE_MAX_IN], type;
+    for (int k = 0; k < move->n_in; k++)
+        types[k] =
+            (noe_type){in[k].role == NOE_ROLE_MASK ? NOE_BOOL : NOE_F32, *in[k].shape};
+    if (noe_op_infer(move->op, &move->params, types, move->n_in, &type, NULL) != NOE_OK)
         return false;
     *out = type.shape;
     int64_t n = noe_shape_elements(out);
@@ -745,5 +804,16 @@ bool noe_move_fits(const noe_space *space, const noe_move *move, const noe_shape
         if (out->dim[i] > space->max_dim)
             return false;
     }
-    return is_interesting(space, move, a, a_is_weight, b, b_is_weight, out);
+    return is_interesting(space, move, in, out);
+}
+
+/* The condition of where comes first. */
+noe_role noe_move_role(const noe_move *move, const noe_role *in)
+{
+    bool is_weight = true;
+    if (in[move->n_in - 1] == NOE_ROLE_MASK)
+        return NOE_ROLE_MASK;
+    for (int k = 0; k < move->n_in; k++)
+        is_weight = is_weight && in[k] == NOE_ROLE_WEIGHT;
+    return is_weight ? NOE_ROLE_WEIGHT : NOE_ROLE_DATA;
 }

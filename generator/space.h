@@ -18,11 +18,21 @@
 #define NOE_SPACE_MAX_LEAVES 64
 #define NOE_SPACE_MAX_MOVES  512
 #define NOE_SPACE_MAX_DIM    60
+#define NOE_SPACE_MAX_IN     3 /* operands of a move */
+
+/* What is asked of an operand beyond its shape. Masks are of type bool: core says where
+ * they may stand, and of the others that they are floating point. */
+typedef enum noe_role {
+    NOE_ROLE_DATA,
+    NOE_ROLE_WEIGHT, /* data and weights are kept apart for convolutions */
+    NOE_ROLE_MASK,
+    NOE_ROLES
+} noe_role;
 
 typedef struct noe_space_leaf {
     char name[16];
     noe_shape shape;
-    bool is_weight;   /* typing of conv: data and weights are kept apart */
+    noe_role role;
     bool is_constant; /* op[params](), no variable */
     noe_op op;
     noe_params params;
@@ -60,6 +70,8 @@ typedef struct noe_space {
     int64_t max_elements, max_dim;
     bool is_ordered; /* signs are those of numbers (core/field.h) */
     int n_samples;
+    uint32_t n_roles; /* a shape: 2, or 3 with masks */
+    bool has_three;   /* some move has three operands */
 } noe_space;
 
 /* Names of the built-in sets of spaces, "default taso ...", for the help text. */
@@ -68,7 +80,7 @@ extern const char noe_space_names[];
 /* Builds the spaces that `ops` names: a set ("default", "taso"), one space ("matrix"),
  * operators separated by commas, which restrict the default set to these, or both:
  * "matrix,batch:add,matmul". spaces has room for NOE_SPACE_MAX. */
-#define NOE_SPACE_MAX 12
+#define NOE_SPACE_MAX 14
 NOE_NODISCARD noe_status noe_space_build(const char *ops, noe_space *spaces, int *n,
                                          noe_error *err);
 
@@ -78,11 +90,17 @@ bool noe_leaf_is_plain(const noe_space_leaf *leaf);
 bool noe_move_widens(const noe_move *move, const noe_shape *other,
                      const noe_shape *out);
 
-/* Whether the move may be applied to operands of these shapes and roles; out is the
- * result's shape. Includes the typing rules of core. */
-bool noe_move_fits(const noe_space *space, const noe_move *move, const noe_shape *a,
-                   bool a_is_weight, const noe_shape *b, bool b_is_weight,
+typedef struct noe_operand {
+    const noe_shape *shape;
+    noe_role role;
+} noe_operand;
+
+/* Whether the move may be applied to operands in[0..n_in); out is the result's shape.
+ * Includes the typing rules of core. */
+bool noe_move_fits(const noe_space *space, const noe_move *move, const noe_operand *in,
                    noe_shape *out);
+/* Role of the result. */
+noe_role noe_move_role(const noe_move *move, const noe_role *in);
 
 /* Parameters of the move for an operand with this shape; cut is used by slices only. */
 noe_params noe_move_params(const noe_move *move, const noe_shape *a, int64_t cut);

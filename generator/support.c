@@ -61,6 +61,12 @@ static const noe_support *supports_of(const noe_universe *u, uint32_t value,
     return u->supports + u->values[value].first_support;
 }
 
+const noe_support *noe_support_at(const noe_universe *u, uint32_t value, uint32_t i)
+{
+    uint32_t n;
+    return supports_of(u, value, &n) + i;
+}
+
 int noe_support_least(const noe_universe *u, uint32_t x, uint32_t y, uint32_t *i,
                       uint32_t *j, noe_support *out)
 {
@@ -85,6 +91,34 @@ int noe_support_least(const noe_universe *u, uint32_t x, uint32_t y, uint32_t *i
     return least;
 }
 
+int noe_support_least_of(const noe_universe *u, const uint32_t *values, int n,
+                         noe_support *out)
+{
+    uint32_t i, j, n_z;
+    if (n <= 2)
+        return noe_support_least(u, values[0], n == 2 ? values[1] : NOE_NO_OPERAND, &i,
+                                 &j, out);
+    int least = NOE_MAX_LEVEL + 1;
+    uint32_t n_x, n_y;
+    const noe_support *xs = supports_of(u, values[0], &n_x);
+    const noe_support *ys = supports_of(u, values[1], &n_y);
+    const noe_support *zs = supports_of(u, values[2], &n_z);
+    for (i = 0; i < n_x * n_y; i++) {
+        noe_support two;
+        if (noe_support_unite(&xs[i / n_y], &ys[i % n_y], &two) >= NOE_MAX_LEVEL)
+            continue;
+        for (j = 0; j < n_z; j++) {
+            noe_support all;
+            int size = noe_support_unite(&two, &zs[j], &all);
+            if (size >= least)
+                continue;
+            least = size;
+            *out = all;
+        }
+    }
+    return least;
+}
+
 static int compare_cuts(const void *x, const void *y)
 {
     const noe_cut *a = x, *b = y;
@@ -104,7 +138,7 @@ static void number_cuts(noe_universe *u, int level)
         const noe_enode *x = &u->enodes[e];
         if (x->level != level || u->space->moves[x->move].kind != NOE_MOVE_LOW)
             continue;
-        uint32_t high = noe_universe_find(u, x->move + 1u, x->a, x->b);
+        uint32_t high = noe_universe_find(u, x->move + 1u, x->a, x->b, 0);
         NOE_ASSERT(high != NOE_NO_OPERAND);
         noe_cut c = {x->a, x->b, x->value, u->enodes[high].value, x->move};
         NOE_PUSH(u->cuts, u->n_cuts, u->cap_cuts, c);
@@ -168,24 +202,40 @@ static int compare_supports(const void *x, const void *y)
     return 0;
 }
 
+/* The support of the operands, which has `size` instances, and the new one. */
+static void add_union(const extension *x, uint32_t value, block *b, uint32_t first,
+                      const noe_support *operands, int size, const noe_support *self)
+{
+    noe_support all;
+    if (size == x->level - 1 && noe_support_unite(operands, self, &all) == x->level)
+        add_support(x, value, b, first, &all);
+}
+
 /* All unions of level - 1 operators over the operands of e, with e. */
 static void extend_by(const extension *x, const noe_enode *e, block *b, uint32_t first)
 {
     const noe_universe *u = x->u;
-    uint32_t n_a, n_b;
-    bool is_binary = u->space->moves[e->move].n_in == 2;
+    uint32_t n_a, n_b, n_c;
+    int n_in = u->space->moves[e->move].n_in;
     const noe_support *as = supports_of(u, e->a, &n_a);
-    const noe_support *bs = supports_of(u, is_binary ? e->b : NOE_NO_OPERAND, &n_b);
-    if (e->level < x->level && n_a == 1 && n_b == 1)
+    const noe_support *bs = supports_of(u, n_in > 1 ? e->b : NOE_NO_OPERAND, &n_b);
+    const noe_support *cs = supports_of(u, n_in > 2 ? e->c : NOE_NO_OPERAND, &n_c);
+    if (e->level < x->level && n_a == 1 && n_b == 1 && n_c == 1)
         return; /* just one union, and it is smaller */
     noe_support self = no_support;
     self.instance[0] = instance_of(u, e);
     for (uint32_t i = 0; i < n_a; i++) {
         for (uint32_t j = 0; j < n_b; j++) {
-            noe_support both, all;
-            if (noe_support_unite(&as[i], &bs[j], &both) == x->level - 1 &&
-                noe_support_unite(&both, &self, &all) == x->level)
-                add_support(x, e->value, b, first, &all);
+            noe_support both, three;
+            int size = noe_support_unite(&as[i], &bs[j], &both);
+            if (n_in <= 2) {
+                add_union(x, e->value, b, first, &both, size, &self);
+                continue;
+            }
+            for (uint32_t k = 0; k < n_c && size < x->level; k++) {
+                int all = noe_support_unite(&both, &cs[k], &three);
+                add_union(x, e->value, b, first, &three, all, &self);
+            }
         }
     }
 }

@@ -18,8 +18,7 @@
  *
  * The space itself leaves out: what noe_move_fits refuses, operands that are one number
  * everywhere (is_closed), ones and zeros that only widen the other operand of an
- * elementwise operator, cuts at other places than the borders of concatenations, and
- * moves with three operands.
+ * elementwise operator, and cuts at other places than the borders of concatenations.
  *
  * Every level is a set of records (fingerprint, e-node) whose order carries no meaning:
  * they are sorted, the representative of a value is the least of its e-nodes by
@@ -45,8 +44,10 @@
 #define NOE_GEN_LANES   2 /* independent 31-bit projections of a fingerprint */
 #define NOE_MAX_SAMPLES 64
 #define NOE_MAX_SHAPES  4096
-/* Values of levels below N: operands take 24 bits of a record. */
-#define NOE_MAX_VALUES ((1u << 24) - 1)
+/* Values of levels below N: operands take 24 bits of a record, of moves with three
+ * operands 18. */
+#define NOE_MAX_VALUES       ((1u << 24) - 1)
+#define NOE_MAX_VALUES_THREE (1u << 18)
 
 typedef struct noe_fingerprint {
     uint32_t lane[NOE_GEN_LANES];
@@ -61,8 +62,8 @@ typedef struct noe_gen_value {
     uint32_t cuts[NOE_SPACE_MAX_RANK]; /* bit i: may be cut in two before index i */
     uint16_t shape;
     uint8_t level, leaf; /* leaf: index of the leaf at level 0 */
-    bool is_weight;
-    bool is_plain;  /* a leaf of ones or zeros */
+    uint8_t role;        /* noe_role */
+    bool is_plain;       /* a leaf of ones or zeros */
     bool is_closed; /* one number everywhere: nothing is built upon it, but on leaves */
 } noe_gen_value;
 
@@ -89,8 +90,9 @@ typedef struct noe_enode {
     uint8_t level;
     uint8_t n_constants, n_leaves, n_vars;
     uint8_t n_runtime,
-        n_heavy;       /* operators that data goes through; HEAVY ones of them */
-    bool is_canonical; /* variables of each group occur in order */
+        n_heavy;           /* operators that data goes through; HEAVY ones of them */
+    uint32_t c : 24;       /* third operand; 0 where there is none */
+    bool is_canonical : 1; /* variables of each group occur in order */
 } noe_enode;
 
 /* Values that are a constant of all samples and elements, whatever made them. */
@@ -156,7 +158,7 @@ typedef struct noe_universe {
     noe_sibling *siblings;
     uint32_t n_siblings, cap_siblings;
 
-    uint32_t *memo; /* (move, a, b) -> e-node plus 1, open addressing */
+    uint32_t *memo; /* (move, a, b, c) -> e-node plus 1, open addressing */
     uint64_t n_memo;
     noe_projector *projector;
     noe_arena arena;
@@ -186,9 +188,13 @@ void noe_universe_free(noe_universe *u);
 /* Removes what a build of a space with this name left in its folder for checkpoints. */
 void noe_checkpoint_remove(const char *space, const char *folder);
 
-/* The e-node move(a, b), or NOE_NO_OPERAND. */
-uint32_t noe_universe_find(const noe_universe *u, uint32_t move, uint32_t a,
-                           uint32_t b);
+/* The e-node move(a, b, c), or NOE_NO_OPERAND. As in noe_enode: b is the cut of a slice
+ * and NOE_NO_OPERAND of other moves with one operand, c is 0 without a third one. */
+uint32_t noe_universe_find(const noe_universe *u, uint32_t move, uint32_t a, uint32_t b,
+                           uint32_t c);
+/* Operands of an e-node; their number. */
+int noe_enode_operands(const noe_universe *u, const noe_enode *e,
+                       uint32_t in[NOE_SPACE_MAX_IN]);
 /* Shape index of a shape, added if new; -1 when there is no room. */
 int noe_universe_shape(noe_universe *u, const noe_shape *shape);
 static inline bool noe_universe_is_leaf(const noe_universe *u, uint32_t value)

@@ -12,6 +12,9 @@
  * supports. Of several supports that have the least union, the first two count, and of
  * several shared instances the smallest.
  *
+ * With three operands the first one is a mask and there are few masks, so that they are
+ * gone through; then what the other two may be is looked for.
+ *
  * Work is cut into blocks of values, of which the pairs are that have their larger
  * operand, or the support that is looked at, in the block.
  */
@@ -69,13 +72,31 @@ static bool is_canonical(const noe_space *space, uint64_t occurs)
 static void emit(worker *w, const noe_application *p, uint32_t a, uint32_t b)
 {
     const noe_universe *u = w->v->u;
+    uint32_t in[NOE_SPACE_MAX_IN] = {a, b, 0};
     uint64_t occurs = u->values[a].occurs;
     if (u->space->moves[p->move].n_in == 2)
         occurs = noe_occurs_join(occurs, u->values[b].occurs);
-    noe_record r = {noe_value_key(p->shape, noe_sketcher_project(w->sketcher, p, a, b)),
+    noe_record r = {noe_value_key(p->shape, noe_sketcher_project(w->sketcher, p, in)),
                     noe_node_pack(p->move, a, b, is_canonical(u->space, occurs))};
     noe_partitions_push(w->v->out, w->thread, r);
     w->n_records++;
+}
+
+static void emit_three(worker *w, noe_range r, uint32_t c, uint32_t a, uint32_t b)
+{
+    const noe_universe *u = w->v->u;
+    uint32_t in[NOE_SPACE_MAX_IN] = {c, a, b};
+    uint64_t occurs = noe_occurs_join(
+        noe_occurs_join(u->values[c].occurs, u->values[a].occurs), u->values[b].occurs);
+    bool in_order = is_canonical(u->space, occurs);
+    for (uint32_t i = r.first; i < r.first + r.n; i++) {
+        const noe_application *p = &w->v->plan->applications[i];
+        noe_record record = {
+            noe_value_key(p->shape, noe_sketcher_project(w->sketcher, p, in)),
+            noe_node_pack_three(p->move, in, in_order)};
+        noe_partitions_push(w->v->out, w->thread, record);
+        w->n_records++;
+    }
 }
 
 static bool may_cut(const noe_universe *u, uint32_t a, const noe_application *p)
@@ -88,7 +109,7 @@ static bool may_cut(const noe_universe *u, uint32_t a, const noe_application *p)
 static void visit_unary(worker *w, uint32_t a)
 {
     const noe_plan *plan = w->v->plan;
-    noe_range r = plan->unary[noe_role_of(&w->v->u->values[a])];
+    noe_range r = plan->unary[noe_role_of(w->v->u, &w->v->u->values[a])];
     for (uint32_t i = r.first; i < r.first + r.n; i++) {
         const noe_application *p = &plan->applications[i];
         if (p->cut == NOE_NO_OPERAND || may_cut(w->v->u, a, p))
@@ -131,7 +152,7 @@ static void visit_disjoint(worker *w, uint32_t x)
     int rest = w->v->level - 1 - v->level;
     if (rest < 0 || rest > v->level)
         return;
-    const struct noe_partner_list *l = &plan->partners[noe_role_of(v)];
+    const struct noe_partner_list *l = &plan->partners[noe_role_of(u, v)];
     for (uint32_t k = 0; k < l->n; k++) {
         const noe_partner *partner = &l->p[k];
         const noe_id_list *ys =
@@ -157,7 +178,8 @@ static void apply_inside(worker *w, uint32_t x, uint32_t y)
     const noe_universe *u = w->v->u;
     const noe_plan *plan = w->v->plan;
     int want = w->v->level - 1;
-    uint32_t x_role = noe_role_of(&u->values[x]), y_role = noe_role_of(&u->values[y]);
+    uint32_t x_role = noe_role_of(u, &u->values[x]),
+             y_role = noe_role_of(u, &u->values[y]);
     noe_range xy = noe_plan_pair(plan, x_role, y_role);
     noe_range yx = noe_plan_pair(plan, y_role, x_role);
     uint32_t p, q;
@@ -259,9 +281,97 @@ static void visit_users(worker *w, uint32_t x, uint32_t i)
             if (v->level + b->level <= w->v->level - 1 || !is_first_shared(s, t, k) ||
                 noe_support_unite(s, t, &both) != w->v->level - 1)
                 continue;
-            noe_range r = noe_plan_pair(plan, noe_role_of(v), noe_role_of(b));
+            noe_range r = noe_plan_pair(plan, noe_role_of(u, v), noe_role_of(u, b));
             if (r.n && is_first_least(w, x, i, y, other - b->first_support))
                 apply(w, r, x, y);
+        }
+    }
+}
+
+/* Three operands */
+
+/* (c, x, y) and (c, y, x), if this is their level. */
+static void apply_three(worker *w, const noe_company *k, uint32_t c, uint32_t x,
+                        uint32_t y)
+{
+    const uint32_t in[NOE_SPACE_MAX_IN] = {c, x, y};
+    noe_support all;
+    if (noe_support_least_of(w->v->u, in, 3, &all) != w->v->level - 1)
+        return;
+    emit_three(w, k->xy, c, x, y);
+    if (x != y)
+        emit_three(w, k->yx, c, y, x);
+}
+
+/* Where c and x need all operators, y is a leaf or made by one of them. */
+static void visit_three_inside(worker *w, const noe_company *k, uint32_t c, uint32_t x)
+{
+    const noe_universe *u = w->v->u;
+    const noe_gen_value *cv = &u->values[c], *xv = &u->values[x];
+    w->n_made = 0;
+    for (uint32_t i = 0; i < (cv->n_supports ? cv->n_supports : 1); i++) {
+        for (uint32_t j = 0; j < (xv->n_supports ? xv->n_supports : 1); j++) {
+            noe_support both;
+            if (noe_support_unite(noe_support_at(u, c, i), noe_support_at(u, x, j),
+                                  &both) == w->v->level - 1)
+                list_made(w, &both);
+        }
+    }
+    if (w->n_made)
+        qsort(w->made, w->n_made, sizeof *w->made, compare_numbers);
+    for (uint32_t i = 0; i < w->n_made; i++) {
+        uint32_t y = w->made[i];
+        if ((i == 0 || y != w->made[i - 1]) && y <= x && u->values[y].level > 0 &&
+            !u->values[y].is_closed && noe_role_of(u, &u->values[y]) == k->y)
+            apply_three(w, k, c, x, y);
+    }
+}
+
+/* The values of a level that are not after x and, if asked for, may share operators
+ * with c or x. */
+static void visit_three_listed(worker *w, const noe_company *k, uint32_t c, uint32_t x,
+                               int level, bool sharing)
+{
+    const noe_universe *u = w->v->u;
+    const noe_plan *plan = w->v->plan;
+    const noe_id_list *ys = &plan->by_role[(uint32_t)level * plan->n_roles + k->y];
+    uint64_t mask = u->values[c].mask | u->values[x].mask;
+    for (uint32_t i = 0; i < ys->n && ys->id[i] <= x; i++) {
+        if (!sharing || mask & u->values[ys->id[i]].mask)
+            apply_three(w, k, c, x, ys->id[i]);
+    }
+}
+
+/* Mask c and x: y brings what is left of the operators by itself, or shares some. */
+static void visit_three_with(worker *w, const noe_company *k, uint32_t c, uint32_t x)
+{
+    const noe_universe *u = w->v->u;
+    const uint32_t in[2] = {c, x};
+    noe_support both;
+    int rest = w->v->level - 1 - noe_support_least_of(u, in, 2, &both);
+    if (rest < 0)
+        return;
+    visit_three_listed(w, k, c, x, rest, false);
+    if (rest == 0) {
+        visit_three_inside(w, k, c, x);
+        return;
+    }
+    for (int level = rest + 1; level <= u->values[x].level; level++)
+        visit_three_listed(w, k, c, x, level, true);
+}
+
+/* x is the later one of the last two operands. */
+static void visit_three(worker *w, uint32_t x)
+{
+    const noe_universe *u = w->v->u;
+    const noe_plan *plan = w->v->plan;
+    const struct noe_company_list *l = &plan->companies[noe_role_of(u, &u->values[x])];
+    for (uint32_t k = 0; k < l->n; k++) {
+        for (int level = 0; level < w->v->level; level++) {
+            const noe_id_list *cs =
+                &plan->by_role[(uint32_t)level * plan->n_roles + l->p[k].c];
+            for (uint32_t i = 0; i < cs->n; i++)
+                visit_three_with(w, &l->p[k], cs->id[i], x);
         }
     }
 }
@@ -280,6 +390,8 @@ static void visit_value(worker *w, uint32_t x)
         if (size_of(u, x, i) < w->v->level - 1)
             visit_users(w, x, i);
     }
+    if (u->space->has_three)
+        visit_three(w, x);
 }
 
 /* The other threads and processes are about as far as this one. */

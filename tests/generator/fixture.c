@@ -21,6 +21,11 @@ static void add_moves(noe_space *s, const char *ops)
     noe_error err = {0};
     int n;
     noe_assert_ok(noe_space_build("product", built, &n, &err), err);
+    if (s->has_three) {
+        noe_move where = {.op = NOE_OP_WHERE, .n_in = 3};
+        where.only.rank = NOE_RANK_UNKNOWN;
+        s->moves[s->n_moves++] = where;
+    }
     for (int i = 0; i < built[0].n_moves; i++) {
         const char *name = noe_op_get(built[0].moves[i].op)->name;
         const char *at = strstr(ops, name);
@@ -33,16 +38,27 @@ static void add_moves(noe_space *s, const char *ops)
 
 noe_space tiny_space(const char *ops)
 {
-    noe_space s = {.name = "tiny", .max_elements = 40, .max_dim = 12, .n_samples = 8};
+    noe_space s = {.name = "tiny",
+                   .max_elements = 40,
+                   .max_dim = 12,
+                   .n_samples = 8,
+                   .n_roles = NOE_ROLES};
+    if (strstr(ops, "where")) {
+        add_leaf(&s, "m1", 2, (int64_t[]){2, 3}, 3, 0);
+        s.leaves[0].role = NOE_ROLE_MASK;
+        s.has_three = true;
+    }
     add_leaf(&s, "x1", 2, (int64_t[]){2, 3}, 0, 0);
     add_leaf(&s, "x2", 2, (int64_t[]){2, 3}, 0, 1);
     add_leaf(&s, "w1", 2, (int64_t[]){3, 3}, 1, 0);
-    s.leaves[2].is_weight = true;
+    noe_space_leaf *last = &s.leaves[s.n_leaves - 1];
+    last->role = NOE_ROLE_WEIGHT;
     add_leaf(&s, "ones", 2, (int64_t[]){2, 3}, 2, 0);
-    s.leaves[3].is_constant = true;
-    s.leaves[3].op = NOE_OP_ONES;
-    s.leaves[3].params.n = 1;
-    s.leaves[3].params.v[0] = noe_value_list(NOE_KIND_INTS, 2, (int64_t[]){2, 3});
+    last = &s.leaves[s.n_leaves - 1];
+    last->is_constant = true;
+    last->op = NOE_OP_ONES;
+    last->params.n = 1;
+    last->params.v[0] = noe_value_list(NOE_KIND_INTS, 2, (int64_t[]){2, 3});
     add_moves(&s, ops);
     return s;
 }

@@ -21,6 +21,7 @@
 
 typedef struct thing {
     noe_shape shape;
+    noe_role role;
     noe_fe *data; /* POINTS samples */
     bool is_leaf, is_plain, is_closed;
     int cost;
@@ -29,7 +30,7 @@ typedef struct thing {
 } thing;
 
 typedef struct step {
-    int move, a, b; /* b: the second operand, or the cut */
+    int move, in[NOE_SPACE_MAX_IN]; /* in[1] of a slice is its cut */
     int value, cost;
     int next;
 } step;
@@ -94,25 +95,32 @@ static void add_leaves(void)
     for (int i = 0; i < w.space->n_leaves; i++) {
         const noe_space_leaf *leaf = &w.space->leaves[i];
         size_t n = size_of(&leaf->shape) * POINTS;
-        thing t = {
-            .shape = leaf->shape, .is_leaf = true, .is_plain = noe_leaf_is_plain(leaf)};
+        thing t = {.shape = leaf->shape,
+                   .role = leaf->role,
+                   .is_leaf = true,
+                   .is_plain = noe_leaf_is_plain(leaf)};
         memcpy(t.cuts, leaf->cuts, sizeof t.cuts);
         t.data = noe_calloc(n, sizeof *t.data);
         for (size_t k = 0; k < n; k++)
-            t.data[k] = leaf->is_constant ? noe_fe_int(1) : noe_fe_random(&rng);
+            t.data[k] = leaf->is_constant             ? noe_fe_int(1)
+                        : leaf->role == NOE_ROLE_MASK ? noe_fe_draw_truth(&rng)
+                                                      : noe_fe_random(&rng);
         w.program[w.n_program++] = intern(&t);
     }
 }
 
-static int evaluate(const noe_move *m, int a, int b, const noe_shape *out)
+static int evaluate(const noe_move *m, const int *operands, const noe_shape *out)
 {
-    const thing *x = &w.values[a], *y = m->n_in == 2 ? &w.values[b] : x;
     thing t = {.shape = *out, .cost = 99};
-    noe_params params = noe_move_params(m, &x->shape, b);
+    noe_params params = noe_move_params(m, &w.values[operands[0]].shape, operands[1]);
     t.data = noe_calloc(size_of(out) * POINTS, sizeof *t.data);
+    t.role = w.values[operands[m->n_in - 1]].role;
     for (size_t p = 0; p < POINTS; p++) {
-        noe_tensor_fe in[2] = {{x->shape, x->data + p * size_of(&x->shape)},
-                               {y->shape, y->data + p * size_of(&y->shape)}};
+        noe_tensor_fe in[NOE_SPACE_MAX_IN];
+        for (int k = 0; k < m->n_in; k++) {
+            const thing *x = &w.values[operands[k]];
+            in[k] = (noe_tensor_fe){x->shape, x->data + p * size_of(&x->shape)};
+        }
         noe_tensor_fe to = {*out, t.data + p * size_of(out)};
         noe_eval_fe(&w.fields[p], m->op, &params, in, m->n_in, &to);
     }
@@ -120,47 +128,51 @@ static int evaluate(const noe_move *m, int a, int b, const noe_shape *out)
     return intern(&t);
 }
 
-static step *find_step(int move, int a, int b)
+static step *find_step(int move, const int *in)
 {
+    int a = in[0], b = in[1], c = in[2];
     if (noe_op_has(w.space->moves[move].op, NOE_TRAIT_COMMUTATIVE) && b < a) {
-        int swap = a;
-        a = b;
-        b = swap;
+        a = in[1];
+        b = in[0];
     }
-    uint32_t hash = (uint32_t)move * 40503u + (uint32_t)a * 7919u + (uint32_t)b * 31u;
+    uint32_t hash = (uint32_t)move * 40503u + (uint32_t)a * 7919u + (uint32_t)b * 31u +
+                    (uint32_t)c * 2003u;
     int *bucket = &w.step_bucket[hash % BUCKETS];
     for (int i = *bucket; i != NONE; i = w.steps[i].next) {
         step *s = &w.steps[i];
-        if (s->move == move && s->a == a && s->b == b)
+        if (s->move == move && s->in[0] == a && s->in[1] == b && s->in[2] == c)
             return s;
     }
     ck_assert_int_lt(w.n_steps, MAX_STEPS);
     step *s = &w.steps[w.n_steps];
-    *s = (step){move, a, b, NONE, 99, *bucket};
+    *s = (step){move, {a, b, c}, NONE, 99, *bucket};
     *bucket = w.n_steps++;
     return s;
 }
 
 /* The value of the step, NONE if it does not fit. */
-static int take_step(int move, int a, int b, int cost)
+static int take_step(int move, const int *in, int cost)
 {
     const noe_move *m = &w.space->moves[move];
-    const noe_shape *y = m->n_in == 2 ? &w.values[b].shape : &w.values[a].shape;
+    noe_operand operands[NOE_SPACE_MAX_IN];
     noe_shape out;
+    for (int k = 0; k < m->n_in; k++)
+        operands[k] = (noe_operand){&w.values[in[k]].shape, w.values[in[k]].role};
     if (m->kind == NOE_MOVE_PLAIN) {
-        if (!noe_move_fits(w.space, m, &w.values[a].shape, true, y, true, &out))
+        if (!noe_move_fits(w.space, m, operands, &out))
             return NONE;
-        if (m->n_in == 2 && w.values[a].is_plain != w.values[b].is_plain &&
-            noe_move_widens(m, w.values[a].is_plain ? y : &w.values[a].shape, &out))
+        const thing *a = &w.values[in[0]], *b = m->n_in == 2 ? &w.values[in[1]] : a;
+        if (a->is_plain != b->is_plain &&
+            noe_move_widens(m, a->is_plain ? &b->shape : &a->shape, &out))
             return NONE;
     } else {
         int64_t axis = noe_params_get(m->op, &m->params, NOE_PARAM_AXIS)->i;
-        out = w.values[a].shape;
-        out.dim[axis] = m->kind == NOE_MOVE_LOW ? b : out.dim[axis] - b;
+        out = w.values[in[0]].shape;
+        out.dim[axis] = m->kind == NOE_MOVE_LOW ? in[1] : out.dim[axis] - in[1];
     }
-    step *s = find_step(move, a, b);
+    step *s = find_step(move, in);
     if (s->value == NONE)
-        s->value = evaluate(m, a, b, &out);
+        s->value = evaluate(m, in, &out);
     if (cost < s->cost)
         s->cost = cost;
     if (cost < w.values[s->value].cost)
@@ -202,8 +214,24 @@ static void cut(int move, int a, int cost)
     if (axis >= w.values[a].shape.rank)
         return;
     for (int at = 1; at < w.values[a].shape.dim[axis]; at++) {
+        int in[NOE_SPACE_MAX_IN] = {a, at, NONE};
         if (w.values[a].cuts[axis] >> at & 1)
-            go_on(take_step(move, a, at, cost), take_step(move + 1, a, at, cost), cost);
+            go_on(take_step(move, in, cost), take_step(move + 1, in, cost), cost);
+    }
+}
+
+/* The move on `a` and, where it has more operands, on any of the first n values. */
+static void step_with(int move, int a, int n, int cost)
+{
+    int n_in = w.space->moves[move].n_in;
+    for (int k = 0; k < (n_in > 1 ? n : 1); k++) {
+        for (int l = 0; l < (n_in > 2 ? n : 1); l++) {
+            int in[NOE_SPACE_MAX_IN] = {a, n_in > 1 ? w.program[k] : NONE,
+                                        n_in > 2 ? w.program[l] : NONE};
+            int value = take_step(move, in, cost);
+            if (value != NONE)
+                go_on(value, NONE, cost);
+        }
     }
 }
 
@@ -217,13 +245,8 @@ static void grow(int cost)
             int a = w.program[i];
             if (m->kind == NOE_MOVE_LOW)
                 cut(move, a, cost);
-            for (int k = 0; m->kind == NOE_MOVE_PLAIN && k < (m->n_in == 2 ? n : 1);
-                 k++) {
-                int b = m->n_in == 2 ? w.program[k] : NONE;
-                int value = take_step(move, a, b, cost);
-                if (value != NONE)
-                    go_on(value, NONE, cost);
-            }
+            if (m->kind == NOE_MOVE_PLAIN)
+                step_with(move, a, n, cost);
         }
     }
 }
@@ -233,17 +256,24 @@ static void grow(int cost)
 static uint32_t cuts_of(const step *s, int axis)
 {
     const noe_move *m = &w.space->moves[s->move];
-    const uint32_t *a = w.values[s->a].cuts;
+    const thing *x = &w.values[s->in[0]];
+    const uint32_t *a = x->cuts;
     if (m->kind == NOE_MOVE_PLAIN && m->op == NOE_OP_TRANSPOSE)
         return a[1 - axis];
     if (m->kind == NOE_MOVE_PLAIN && m->n_in == 1)
         return a[axis];
-    const thing *x = &w.values[s->a], *y = &w.values[s->b];
-    if (m->op == NOE_OP_ADD) {
-        bool has_x = x->shape.dim[axis] == w.values[s->value].shape.dim[axis];
-        bool has_y = y->shape.dim[axis] == w.values[s->value].shape.dim[axis];
-        uint32_t both = x->cuts[axis] & y->cuts[axis];
-        return has_x && has_y ? both : has_x ? x->cuts[axis] : y->cuts[axis];
+    const thing *y = m->n_in > 1 ? &w.values[s->in[1]] : NULL;
+    if (m->op == NOE_OP_ADD || m->op == NOE_OP_WHERE) {
+        uint32_t all = 0;
+        bool any = false;
+        for (int k = 0; k < m->n_in; k++) {
+            const thing *z = &w.values[s->in[k]];
+            if (z->shape.dim[axis] != w.values[s->value].shape.dim[axis])
+                continue;
+            all = any ? all & z->cuts[axis] : z->cuts[axis];
+            any = true;
+        }
+        return all;
     }
     int64_t along = noe_params_get(m->op, &m->params, NOE_PARAM_AXIS)->i;
     if (m->kind == NOE_MOVE_PLAIN) {
@@ -253,8 +283,8 @@ static uint32_t cuts_of(const step *s, int axis)
     }
     if (axis != along)
         return a[axis];
-    return m->kind == NOE_MOVE_LOW ? a[axis] & ((1u << s->b) - 1)
-                                   : a[axis] >> s->b & ~1u;
+    return m->kind == NOE_MOVE_LOW ? a[axis] & ((1u << s->in[1]) - 1)
+                                   : a[axis] >> s->in[1] & ~1u;
 }
 
 static void settle_cuts(int cost)
@@ -284,6 +314,16 @@ static void run_brute(const noe_space *space, int max_cost, bool has_cuts)
     }
 }
 
+static const step *step_of(const noe_universe *u, const noe_enode *e, const int *map)
+{
+    uint32_t operands[NOE_SPACE_MAX_IN];
+    int n = noe_enode_operands(u, e, operands);
+    int in[NOE_SPACE_MAX_IN] = {NONE, e->b == NOE_NO_OPERAND ? NONE : (int)e->b, NONE};
+    for (int k = 0; k < n; k++)
+        in[k] = map[operands[k]];
+    return find_step(e->move, in);
+}
+
 /* The value that brute force has for each class. */
 static int *map_classes(const noe_universe *u, const char *name)
 {
@@ -292,10 +332,7 @@ static int *map_classes(const noe_universe *u, const char *name)
     for (uint32_t c = 0; c < u->n_classes; c++) {
         map[c] = (int)c; /* leaves come first, in both */
         if (u->classes[c].level > 0) {
-            const noe_enode *e = &u->enodes[u->classes[c].first - 1];
-            bool binary = u->space->moves[e->move].n_in == 2;
-            int b = binary ? map[e->b] : e->b == NOE_NO_OPERAND ? NONE : (int)e->b;
-            const step *s = find_step(e->move, map[e->a], b);
+            const step *s = step_of(u, &u->enodes[u->classes[c].first - 1], map);
             ck_assert_msg(s->value != NONE, "%s: class %u is not made by programs",
                           name, c);
             map[c] = s->value;
@@ -316,9 +353,7 @@ static void compare_enodes(const noe_universe *u, const int *map, const char *na
     int n_steps = w.n_steps;
     for (uint32_t i = 0; i < u->n_enodes; i++) {
         const noe_enode *e = &u->enodes[i];
-        bool binary = u->space->moves[e->move].n_in == 2;
-        int b = binary ? map[e->b] : e->b == NOE_NO_OPERAND ? NONE : (int)e->b;
-        const step *s = find_step(e->move, map[e->a], b);
+        const step *s = step_of(u, e, map);
         ck_assert_msg(s->value == map[e->value], "%s: e-node %u has another value",
                       name, i);
         ck_assert_msg(s->cost == e->level, "%s: e-node %u has level %d, want %d", name,
@@ -339,19 +374,44 @@ static const struct {
     {"sub neg relu", 2, 3, 50},       {"concat slice relu add", 2, 3, 50},
     {"concat slice neg", 2, 3, 20},   {"add relu", 2, 4, 100},
     {"add mul", 2, 4, 100},           {"mul relu", 1, 4, 20},
-    {"sub neg", 2, 4, 100},
+    {"sub neg", 2, 4, 100},           {"where relu", 3, 2, 2},
+    {"where add", 3, 2, 10},          {"where relu", 3, 3, 10},
+    {"where add neg", 2, 3, 10},      {"where transpose neg", 3, 3, 10},
+    {"where concat slice", 3, 2, 2},  {"where add slice", 2, 3, 2},
+    {"where slice", 3, 3, 2},         {"where neg", 3, 4, 20},
+    {"where add relu", 3, 3, 50},
 };
+
+/* Moves with three operands are there at every level, also with operators in common. */
+static void check_three(const noe_universe *u, int n_levels)
+{
+    int n_at[NOE_MAX_LEVEL + 1] = {0}, n_shared = 0;
+    for (uint32_t i = 0; i < u->n_enodes; i++) {
+        uint32_t in[NOE_SPACE_MAX_IN];
+        int sum = 1, n = noe_enode_operands(u, &u->enodes[i], in);
+        for (int k = 0; k < n; k++)
+            sum += u->classes[in[k]].level;
+        n_at[u->enodes[i].level] += n == 3;
+        n_shared += n == 3 && sum > u->enodes[i].level;
+    }
+    for (int level = 1; level <= n_levels && u->space->has_three; level++)
+        ck_assert_int_gt(n_at[level], level == 1 ? 0 : 3);
+    ck_assert(!u->space->has_three || n_shared > 0);
+}
 
 START_TEST(test_brute_force_agrees)
 {
     noe_space space = tiny_space(spaces[_i].ops);
     space.n_leaves = spaces[_i].n_leaves;
     space.leaves[0].cuts[0] = 1u << 1; /* both parts have one shape and may be added */
+    if (space.has_three)
+        space.leaves[1].cuts[0] = 1u << 1;
     noe_universe *u = build_whole_universe(&space, spaces[_i].n_levels, SEED + 1);
     run_brute(&space, spaces[_i].n_levels, strstr(spaces[_i].ops, "slice") != NULL);
     int *map = map_classes(u, spaces[_i].ops);
     compare_enodes(u, map, spaces[_i].ops);
     ck_assert_int_gt((int)u->n_enodes - (int)u->n_classes, spaces[_i].min_equal);
+    check_three(u, spaces[_i].n_levels);
     for (int i = 0; i < w.n_values; i++)
         free(w.values[i].data);
     free(map);

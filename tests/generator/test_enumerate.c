@@ -31,10 +31,10 @@ START_TEST(test_enumerate_levels_count_shared_operators_once)
         else
             add_move = (uint32_t)m;
     }
-    uint32_t r = noe_universe_find(u, relu_move, 0, NOE_NO_OPERAND);
+    uint32_t r = noe_universe_find(u, relu_move, 0, NOE_NO_OPERAND, 0);
     ck_assert_uint_ne(r, NOE_NO_OPERAND);
     uint32_t value = u->enodes[r].value;
-    uint32_t s = noe_universe_find(u, add_move, value, value);
+    uint32_t s = noe_universe_find(u, add_move, value, value, 0);
     ck_assert_uint_ne(s, NOE_NO_OPERAND);
     ck_assert_int_eq(u->enodes[s].level, 2);
     noe_universe_free(u);
@@ -125,8 +125,9 @@ START_TEST(test_enumerate_keeps_what_may_be_a_rule)
         for (uint32_t e = whole->classes[c].first; e; e = whole->enodes[e - 1].next) {
             const noe_enode *x = &whole->enodes[e - 1];
             bool wanted = x->level < 3 || (n_canonical && (is_known || n >= 2));
-            ck_assert_int_eq(
-                noe_universe_find(u, x->move, x->a, x->b) != NOE_NO_OPERAND, wanted);
+            ck_assert_int_eq(noe_universe_find(u, x->move, x->a, x->b, x->c) !=
+                                 NOE_NO_OPERAND,
+                             wanted);
         }
     }
     ck_assert_uint_gt(n_kept, 100);

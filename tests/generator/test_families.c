@@ -46,6 +46,8 @@ static const struct {
     {"pad", "image,layout:conv,average_pool,pad,relu,add,mul", 2, false},
     {"pool", "image,kernel:conv,average_pool,mul,reshape", 2, false},
     {"group", "group:conv,mul,concat", 3, true},
+    {"choice", "mask:where,add,mul,neg,relu", 3, true},
+    {"choice_layout", "choice:where,transpose,slice,concat", 3, false},
 };
 
 static noe_status add_line(void *ctx, const noe_rule_line *line, noe_error *err)

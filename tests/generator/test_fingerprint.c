@@ -5,7 +5,8 @@
 #include <string.h>
 
 static noe_space spaces[NOE_SPACE_MAX];
-static const char *const names[] = {"taso", "matrix", "layout", "product", "image"};
+static const char *const names[] = {"taso",    "matrix", "layout",
+                                    "product", "image",  "mask"};
 
 /* Every term of two operators, in every built-in space: the fingerprint by sketches is
  * that of the evaluated result. */
@@ -21,17 +22,19 @@ START_TEST(test_fingerprint_sketch_is_evaluation)
     for (uint32_t e = 0; e < u->n_enodes; e++) {
         const noe_enode *x = &u->enodes[e];
         noe_params params = noe_enode_params(u, x);
-        bool binary = spaces[0].moves[x->move].n_in == 2;
+        uint32_t in[NOE_SPACE_MAX_IN];
+        int n_in = noe_enode_operands(u, x, in), shapes[NOE_SPACE_MAX_IN] = {0};
+        for (int k = 0; k < n_in; k++)
+            shapes[k] = u->values[in[k]].shape;
         noe_application p = {.params = &params,
-                             .cut = binary ? NOE_NO_OPERAND : x->b,
+                             .cut = n_in > 1 ? NOE_NO_OPERAND : x->b,
                              .move = x->move,
                              .shape = u->classes[x->value].shape};
-        noe_projector_prepare(u, &p, u->values[x->a].shape,
-                              binary ? u->values[x->b].shape : 0);
+        noe_projector_prepare(u, &p, shapes);
         u->use_sketches = true;
-        noe_fingerprint a = noe_sketcher_project(s, &p, x->a, x->b);
+        noe_fingerprint a = noe_sketcher_project(s, &p, in);
         u->use_sketches = false;
-        noe_fingerprint b = noe_sketcher_project(s, &p, x->a, x->b);
+        noe_fingerprint b = noe_sketcher_project(s, &p, in);
         ck_assert_msg(memcmp(&a, &b, sizeof a) == 0,
                       "space %s: %s of values %u and %u differs (seed 3)", names[_i],
                       noe_op_get(spaces[0].moves[x->move].op)->name, x->a, x->b);

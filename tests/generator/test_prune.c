@@ -111,8 +111,8 @@ static noe_pair make_pair(noe_op left, noe_op right)
 {
     noe_shape s = noe_shape_make(2, (int64_t[]){2, 3});
     noe_pair p = {.n_vars = 2, .n_nodes = 6, .n_roots = 1, .lhs = {2}, .rhs = {5}};
-    p.vars[0] = (noe_pair_var){"x", s};
-    p.vars[1] = (noe_pair_var){"y", s};
+    p.vars[0] = (noe_pair_var){.name = "x", .shape = s};
+    p.vars[1] = (noe_pair_var){.name = "y", .shape = s};
     for (int side = 0; side < 2; side++) {
         for (int v = 0; v < 2; v++)
             p.nodes[side * 3 + v] =

@@ -25,7 +25,7 @@ START_TEST(test_space_default_has_every_operator)
     noe_op op = (noe_op)_i;
     int n;
     if (noe_op_has(op, NOE_TRAIT_COMPOSITE) || noe_op_has(op, NOE_TRAIT_CONSTANT) ||
-        noe_op_get(op)->min_in > 2)
+        noe_op_get(op)->min_in > NOE_SPACE_MAX_IN)
         return;
     noe_assert_ok(noe_space_build("default", spaces, &n, &err), err);
     ck_assert_msg(is_enumerated(op, n), "operator %s is in no default space",
@@ -93,11 +93,21 @@ START_TEST(test_space_move_checks_types_and_roles)
     int n;
     noe_assert_ok(noe_space_build("image", spaces, &n, &err), err);
     const noe_move *conv = find_move(&spaces[0], NOE_OP_CONV, NOE_MOVE_PLAIN);
-    ck_assert(noe_move_fits(&spaces[0], conv, &x, false, &w, true, &out));
+    const struct {
+        noe_operand in[2];
+        bool fits;
+    } cases[] = {
+        {{{&x, NOE_ROLE_DATA}, {&w, NOE_ROLE_WEIGHT}}, true},
+        {{{&x, NOE_ROLE_DATA}, {&w, NOE_ROLE_DATA}}, false},
+        {{{&w, NOE_ROLE_WEIGHT}, {&w, NOE_ROLE_WEIGHT}}, false},
+        {{{&x, NOE_ROLE_DATA}, {&x, NOE_ROLE_WEIGHT}}, false},
+        {{{&x, NOE_ROLE_MASK}, {&w, NOE_ROLE_WEIGHT}}, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_int_eq(noe_move_fits(&spaces[0], conv, cases[i].in, &out),
+                         cases[i].fits);
+    ck_assert(noe_move_fits(&spaces[0], conv, cases[0].in, &out));
     ck_assert(noe_shape_eq(&out, &x));
-    ck_assert(!noe_move_fits(&spaces[0], conv, &x, false, &w, false, &out));
-    ck_assert(!noe_move_fits(&spaces[0], conv, &w, true, &w, true, &out));
-    ck_assert(!noe_move_fits(&spaces[0], conv, &x, false, &x, true, &out));
 }
 END_TEST
 
