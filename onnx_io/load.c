@@ -186,6 +186,7 @@ static noe_status build(noe_onnx_model *m, const noe_onnx_options *options,
     m->graph_fields = list_fields(&m->arena, graph, &m->n_graph_fields);
     NOE_TRY(unpack_graph(m, err));
     NOE_TRY(noe_onnx_pin_inputs(m, options, err));
+    NOE_TRY(noe_onnx_sort_nodes(m, err));
     NOE_TRY(noe_onnx_number_values(m, err));
     return noe_onnx_import(m, err);
 }

@@ -162,6 +162,9 @@ NOE_NODISCARD noe_status noe_onnx_read_type(noe_onnx_model *m,
                                             const Onnx__TypeProto *proto,
                                             noe_type *type, noe_error *err);
 
+/* sort.c: puts nodes behind the makers of what they read. */
+NOE_NODISCARD noe_status noe_onnx_sort_nodes(noe_onnx_model *m, noe_error *err);
+
 /* values.c: names, single assignment, order, captures. */
 NOE_NODISCARD noe_status noe_onnx_number_values(noe_onnx_model *m, noe_error *err);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Numbers the values of the main graph and checks its structure: every name is defined
- * once and before its use, so the graph has no cycle. Names that bodies of If, Loop and
- * Scan use without defining them are looked up outwards through the scopes; those that
- * end in the main graph are captures of the node.
+ * once and before its use (sort.c has seen to that), so the graph has no cycle. Names
+ * that bodies of If, Loop and Scan use without defining them are looked up outwards
+ * through the scopes; those that end in the main graph are captures of the node.
  *
  * Recursion is on the nesting of bodies, which noe_wire_check bounds.
  */
@@ -124,19 +124,8 @@ static void capture(capture_walk *w, uint32_t value)
     NOE_PUSH(w->found, w->n, w->cap, value);
 }
 
-static noe_status fail_undefined(const noe_onnx_model *m, const char *name,
-                                 uint32_t from, noe_error *err)
+static noe_status fail_undefined(const char *name, noe_error *err)
 {
-    for (uint32_t k = from; k < m->n_nodes; k++) {
-        const Onnx__NodeProto *n = m->nodes[k].proto;
-        for (size_t i = 0; i < n->n_output; i++) {
-            if (strcmp(n->output[i], name) == 0)
-                return noe_fail(err, NOE_ERR_PARSE,
-                                "input '%s' is made only by node %u (%s): the nodes "
-                                "are not sorted, or they form a cycle",
-                                name, k, n->op_type ? n->op_type : "");
-        }
-    }
     return noe_fail(err, NOE_ERR_PARSE, "input '%s' is not defined", name);
 }
 
@@ -147,7 +136,7 @@ static noe_status use_in_body(capture_walk *w, const scope *s, const char *name,
         return NOE_OK;
     uint32_t value = noe_onnx_find_value(w->m, name);
     if (value == NOE_NO_VALUE)
-        return fail_undefined(w->m, name, w->node, err);
+        return fail_undefined(name, err);
     capture(w, value);
     return NOE_OK;
 }
@@ -250,7 +239,7 @@ static noe_status bind_inputs(noe_onnx_model *m, uint32_t k, noe_error *err)
             continue;
         n->in[i] = noe_onnx_find_value(m, name);
         if (n->in[i] == NOE_NO_VALUE)
-            return fail_undefined(m, name, k, err);
+            return fail_undefined(name, err);
         m->values[n->in[i]].is_used = true;
     }
     return NOE_OK;

@@ -34,6 +34,34 @@ static noe_status load_text(const char *text)
 
 /* ---- structure ---- */
 
+/* Also where only a body reads it. */
+static const char *const unsorted[] = {
+    "input x f32 2\noutput y f32 2\nnode Relu z -> y\nnode Neg x -> z",
+    "input x f32 2\noutput y f32 2\nnode Abs b -> y\nnode Neg a -> b\nnode Relu x -> a",
+    "graph t\noutput u f32 2\nnode Neg z -> u\nend\n"
+    "graph e\noutput v f32 2\nnode Abs z -> v\nend\n"
+    "input x f32 2\ninput c bool -\noutput y f32 2\n"
+    "node If c -> y then_branch=g:t else_branch=g:e\nnode Relu x -> z",
+};
+
+START_TEST(test_unsorted_nodes_are_sorted)
+{
+    size_t len;
+    char *data;
+    noe_onnx_model *m = noe_build_and_load(unsorted[_i]), *again;
+    noe_graph_check(noe_onnx_graph(m));
+    noe_assert_ok(noe_onnx_serialize(m, noe_onnx_graph(m), &data, &len, &err), err);
+    noe_assert_ok(noe_onnx_load_memory(data, len, NULL, NULL, &again, &err), err);
+    ck_assert_uint_eq(again->n_nodes, m->n_nodes);
+    for (uint32_t k = 0; k < m->n_nodes; k++) /* written sorted: not moved again */
+        ck_assert_str_eq(again->nodes[k].proto->op_type, m->nodes[k].proto->op_type);
+    ck_assert_str_eq(m->nodes[m->n_nodes - 1].proto->output[0], "y");
+    free(data);
+    noe_onnx_free(again);
+    noe_onnx_free(m);
+}
+END_TEST
+
 typedef struct fault {
     const char *model;
     noe_status status;
@@ -43,12 +71,13 @@ typedef struct fault {
 static const fault faults[] = {
     {"input x f32 2\noutput y f32 2\nnode Relu q -> y", NOE_ERR_PARSE,
      "model: node 0 (Relu): input 'q' is not defined"},
-    {"input x f32 2\noutput y f32 2\nnode Relu z -> y name=r\nnode Relu x -> z",
+    {"input x f32 2\noutput y f32 2\nnode Add x,z -> y name=r\nnode Relu y -> z\n"
+     "node Neg z -> w",
      NOE_ERR_PARSE,
-     "node 0 (Relu 'r'): input 'z' is made only by node 1 (Relu): the nodes are not "
-     "sorted"},
+     "node 1 (Relu): input 'y' is made by node 0 (Add), which needs this node's "
+     "output"},
     {"input x f32 2\noutput y f32 2\nnode Add x,y -> y", NOE_ERR_PARSE,
-     "input 'y' is made only by node 0"},
+     "node 0 (Add): input 'y' is made by node 0 (Add)"},
     {"input x f32 2\noutput y f32 2\nnode Relu x -> y\nnode Neg x -> y", NOE_ERR_PARSE,
      "node 1 (Neg): tensor 'y' is defined twice"},
     {"input x f32 2\noutput y f32 2\nnode Relu x -> x\nnode Neg x -> y", NOE_ERR_PARSE,
@@ -526,6 +555,8 @@ Suite *suite_load(void)
     Suite *s = suite_create("load");
     TCase *tc = tcase_create("load");
     tcase_set_timeout(tc, 120);
+    tcase_add_loop_test(tc, test_unsorted_nodes_are_sorted, 0,
+                        sizeof unsorted / sizeof *unsorted);
     tcase_add_loop_test(tc, test_fault_is_named, 0,
                         (int)(sizeof faults / sizeof *faults));
     tcase_add_loop_test(tc, test_wire_fault_is_named, 0,
