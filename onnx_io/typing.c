@@ -15,13 +15,16 @@ static const char *const same_as_input[] = {
     "Asinh",
     "Atan",
     "Atanh",
+    "BatchNormalization",
     "BitwiseNot",
     "Ceil",
     "Celu",
     "Clip",
     "Cos",
     "Cosh",
+    "CumProd",
     "CumSum",
+    "Dropout",
     "Elu",
     "Erf",
     "Exp",
@@ -44,7 +47,10 @@ static const char *const same_as_input[] = {
     "PRelu",
     "Reciprocal",
     "Relu",
+    "ReverseSequence",
+    "RotaryEmbedding",
     "Round",
+    "Scatter",
     "Selu",
     "Shrink",
     "Sigmoid",
@@ -58,6 +64,7 @@ static const char *const same_as_input[] = {
     "Swish",
     "Tan",
     "Tanh",
+    "TensorScatter",
     "ThresholdedRelu",
     "Trilu",
     "ScatterND",
@@ -75,6 +82,8 @@ static const struct {
     int dtype_from;
 } broadcasts[] = {
     {"Add", 0},           {"And", BOOLEAN},
+    {"BitShift", 0},      {"BitwiseAnd", 0},
+    {"BitwiseOr", 0},     {"BitwiseXor", 0},
     {"Div", 0},           {"Equal", BOOLEAN},
     {"Greater", BOOLEAN}, {"GreaterOrEqual", BOOLEAN},
     {"Less", BOOLEAN},    {"LessOrEqual", BOOLEAN},
@@ -97,14 +106,32 @@ static bool has_same_type(const char *op_type)
     return false;
 }
 
-/* Takes what is known of `type` into the declared type of output 0. */
-static void improve(noe_onnx_model *m, const noe_onnx_node *n, const noe_type *type)
+/* Sizes within the limits, or symbolic. */
+static bool is_sound(const noe_shape *s)
 {
-    noe_type *out = &m->values[n->out[0]].type;
+    int64_t product = 1;
+    for (int i = 0; i < s->rank; i++) {
+        int64_t dim = s->dim[i] > 1 ? s->dim[i] : 1;
+        if (product > NOE_MAX_ELEMENTS / dim)
+            return false;
+        product *= dim;
+    }
+    return true;
+}
+
+void noe_typing_improve(noe_onnx_model *m, uint32_t value, const noe_type *type)
+{
+    noe_type *out = &m->values[value].type;
     if (type->dtype != NOE_UNKNOWN)
         out->dtype = type->dtype;
-    if (type->shape.rank != NOE_RANK_UNKNOWN && !noe_shape_is_static(&out->shape))
+    if (type->shape.rank != NOE_RANK_UNKNOWN && !noe_shape_is_static(&out->shape) &&
+        is_sound(&type->shape))
         out->shape = type->shape;
+}
+
+static void improve(noe_onnx_model *m, const noe_onnx_node *n, const noe_type *type)
+{
+    noe_typing_improve(m, n->out[0], type);
 }
 
 static bool broadcast_all(noe_onnx_model *m, const noe_onnx_node *n, noe_shape *shape)
@@ -158,10 +185,8 @@ static noe_dtype ints_dtype(noe_onnx_model *m, const noe_onnx_node *n)
     return first ? first->dtype : NOE_UNKNOWN;
 }
 
-void noe_onnx_type_outputs(noe_onnx_model *m, const noe_onnx_node *n)
+static void type_first(noe_onnx_model *m, const noe_onnx_node *n)
 {
-    if (n->proto->n_output == 0 || n->out[0] == NOE_NO_VALUE)
-        return;
     noe_onnx_value *out = &m->values[n->out[0]];
     type_by_name(m, n);
     if (!out->ints)
@@ -169,4 +194,12 @@ void noe_onnx_type_outputs(noe_onnx_model *m, const noe_onnx_node *n)
     if (out->type.dtype == NOE_UNKNOWN)
         out->type.dtype = ints_dtype(m, n);
     out->type.shape = (noe_shape){.rank = out->ints->rank, .dim = {out->ints->n}};
+}
+
+void noe_onnx_type_outputs(noe_onnx_model *m, const noe_onnx_node *n)
+{
+    if (n->proto->n_output == 0 || n->out[0] == NOE_NO_VALUE)
+        return;
+    type_first(m, n);
+    noe_onnx_type_all_outputs(&(noe_typing){m, n});
 }

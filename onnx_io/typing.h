@@ -20,5 +20,18 @@ typedef struct noe_typing {
  * needs what is not known. A shape of unknown rank is left out. */
 bool noe_onnx_type_by_rule(const noe_typing *t, noe_type *out);
 const noe_type *noe_typing_input(const noe_typing *t, size_t i);
+/* Takes what is known of `type` into that of a value; sizes that are known stay. */
+void noe_typing_improve(noe_onnx_model *m, uint32_t value, const noe_type *type);
+
+/* typing_outputs.c: the outputs behind the first too. */
+void noe_onnx_type_all_outputs(const noe_typing *t);
+
+/* typing_window.c: rules of convolutions and pools. */
+bool noe_typing_conv(const noe_typing *t, noe_type *out);
+bool noe_typing_conv_integer(const noe_typing *t, noe_type *out);
+bool noe_typing_q_linear_conv(const noe_typing *t, noe_type *out);
+bool noe_typing_conv_transpose(const noe_typing *t, noe_type *out);
+bool noe_typing_pool(const noe_typing *t, noe_type *out);
+bool noe_typing_global_pool(const noe_typing *t, noe_type *out);
 
 #endif

@@ -8,7 +8,7 @@ static noe_error err;
 static const noe_check_options options = {1, 1e-3, 1e-6};
 
 /* Sin and CumSum are not in the algebra. */
-#define MODEL(NODES)                                                           \
+#define MODEL(NODES)                                                     \
     "ir 8\nopset 17\ninput x f32 2,3\noutput y f32 2,3\ninit a i64 - = " \
     "1\n" NODES
 
