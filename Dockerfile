@@ -7,7 +7,8 @@
 FROM debian:12 AS build
 RUN apt-get update && apt-get install -y --no-install-recommends \
     gcc libc6-dev cmake ninja-build pkg-config libz3-dev libsqlite3-dev libxxhash-dev \
-    libprotobuf-c-dev protobuf-c-compiler libdnnl-dev libgraphviz-dev check dpkg-dev
+    libprotobuf-c-dev protobuf-c-compiler libdnnl-dev libgraphviz-dev zlib1g-dev check \
+    dpkg-dev
 COPY . /src
 WORKDIR /src
 RUN cmake --preset release -DCMAKE_INSTALL_PREFIX=/usr -DBUILD_TESTING=OFF -DNOETHER_MPI=OFF && \

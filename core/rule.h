@@ -130,6 +130,8 @@ NOE_NODISCARD noe_status noe_rule_parse(const char *text, size_t len, noe_rule *
  * occurrence, default parameters left out. parse(print(r)) prints the same. */
 void noe_rule_print(noe_buf *b, const noe_rule *rule);
 void noe_rule_print_side(noe_buf *b, const noe_rule *rule, bool rhs);
+/* A node without its operands, "conv[strides=$a]" or "?b". */
+void noe_rule_print_node(noe_buf *b, const noe_rule *rule, uint16_t node);
 void noe_rule_print_where(noe_buf *b, const noe_rule *rule); /* "" if none */
 /* Content id: hash of the canonical text. Same rule, same id, anywhere. */
 noe_hash128 noe_rule_id(const noe_rule *rule);

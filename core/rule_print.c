@@ -177,15 +177,22 @@ static void print_params(printer *p, const noe_pattern_node *n)
         noe_buf_puts(p->b, "]");
 }
 
-static void print_tree(printer *p, uint16_t node)
+static void print_head(printer *p, const noe_pattern_node *n)
 {
-    const noe_pattern_node *n = &p->rule->nodes[node];
     if (n->is_var) {
         print_var(p, n->var);
         return;
     }
     noe_buf_puts(p->b, noe_op_get(n->op)->name);
     print_params(p, n);
+}
+
+static void print_tree(printer *p, uint16_t node)
+{
+    const noe_pattern_node *n = &p->rule->nodes[node];
+    print_head(p, n);
+    if (n->is_var)
+        return;
     noe_buf_puts(p->b, "(");
     for (int i = 0; i < n->n_inputs; i++) {
         if (i > 0)
@@ -231,6 +238,16 @@ void noe_rule_print_side(noe_buf *b, const noe_rule *rule, bool rhs)
         return;
     b->len = start;
     print_side(&p, rule->rhs);
+}
+
+void noe_rule_print_node(noe_buf *b, const noe_rule *rule, uint16_t node)
+{
+    printer p = printer_make(rule, b);
+    size_t start = b->len;
+    print_side(&p, rule->lhs);
+    print_side(&p, rule->rhs);
+    b->len = start;
+    print_head(&p, &rule->nodes[node]);
 }
 
 void noe_rule_print_where(noe_buf *b, const noe_rule *rule)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/breakdown.h"
 #include "core/base/text.h"
-#include <math.h>
 #include <stdlib.h>
 
 static noe_kernel_cost describe(const noe_kernels *k, uint32_t i, double seconds)
@@ -17,18 +16,17 @@ static noe_kernel_cost describe(const noe_kernels *k, uint32_t i, double seconds
     return (noe_kernel_cost){b.text, tensor, seconds};
 }
 
-noe_status noe_breakdown_make(noe_costs *c, const noe_graph *g, noe_breakdown *b,
-                              noe_error *err)
+void noe_breakdown_make(noe_costs *c, const noe_graph *g, noe_breakdown *b)
 {
     noe_cost cost;
-    *b = (noe_breakdown){0};
-    NOE_TRY(noe_costs_graph(c, g, INFINITY, &cost, err));
-    b->kernels = noe_calloc(c->kernels.n + 1, sizeof *b->kernels);
-    b->n = c->kernels.n;
-    b->seconds = cost.seconds;
-    for (uint32_t i = 0; i < b->n; i++)
-        b->kernels[i] = describe(&c->kernels, i, c->of_kernel[i]->seconds);
-    return NOE_OK;
+    noe_costs_guess(c, g, &cost);
+    *b = (noe_breakdown){noe_calloc(c->kernels.n + 1, sizeof *b->kernels), c->kernels.n,
+                         cost.seconds};
+    for (uint32_t i = 0; i < b->n; i++) {
+        const noe_cost_entry *e = c->of_kernel[i];
+        b->kernels[i] =
+            describe(&c->kernels, i, e->seconds >= 0 ? e->seconds : e->guess);
+    }
 }
 
 void noe_breakdown_json(const noe_breakdown *b, noe_buf *text)

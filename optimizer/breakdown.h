@@ -19,9 +19,8 @@ typedef struct noe_breakdown {
     double seconds; /* their sum */
 } noe_breakdown;
 
-/* g expanded. What is not known yet is measured. */
-NOE_NODISCARD noe_status noe_breakdown_make(noe_costs *c, const noe_graph *g,
-                                            noe_breakdown *b, noe_error *err);
+/* g expanded. Nothing is measured: what has no price yet counts with its estimate. */
+void noe_breakdown_make(noe_costs *c, const noe_graph *g, noe_breakdown *b);
 /* As a JSON list of {"operators", "tensor", "seconds"}. */
 void noe_breakdown_json(const noe_breakdown *b, noe_buf *text);
 void noe_breakdown_clear(noe_breakdown *b);

@@ -79,6 +79,8 @@ noe_program noe_command_describe(noe_command *c, noe_option *options)
          "do not use this rule (may be repeated)", 0},
         {"explain", 0, NOE_OPTION_FLAG, &c->explain, 0, 0, NULL,
          "list every step: rule, place, cost", 1},
+        {"report", 0, NOE_OPTION_TEXT, &c->report, 0, 0, "<file>",
+         "write the report as an HTML page", 1},
         {"json", 0, NOE_OPTION_TEXT, &c->json, 0, 0, "<file>",
          "write the report for programs", 0},
         {"log", 0, NOE_OPTION_TEXT, &c->log, 0, 0, "<file>", "write the rewrite log",

@@ -2,6 +2,7 @@
 #include "optimizer/job.h"
 #include "core/base/file.h"
 #include "core/base/hash.h"
+#include "optimizer/report_html.h"
 #include "runtime/measure.h"
 #include <stdlib.h>
 #include <unistd.h>
@@ -325,6 +326,12 @@ static noe_status write_records(noe_job *j, noe_error *err)
         status = noe_file_write(j->cmd->json, noe_buf_text(&b), b.len, err);
         noe_buf_clear(&b);
     }
+    if (status == NOE_OK && j->cmd->report) {
+        status = noe_report_html(j, &b, err);
+        if (status == NOE_OK)
+            status = noe_file_write(j->cmd->report, noe_buf_text(&b), b.len, err);
+        noe_buf_clear(&b);
+    }
     return status;
 }
 
@@ -347,7 +354,7 @@ noe_status noe_job_breakdown(noe_job *j, noe_breakdown *b, noe_error *err)
     NOE_TRY(noe_graph_expand(noe_onnx_graph(j->model), &core, err));
     noe_status status = noe_costs_accept(&j->costs, core, err);
     if (status == NOE_OK)
-        status = noe_breakdown_make(&j->costs, core, b, err);
+        noe_breakdown_make(&j->costs, core, b);
     noe_graph_free(core);
     return status;
 }

@@ -177,7 +177,11 @@ static noe_status load_row(void *ctx, const noe_rule_row *row, noe_error *err)
     if (is_named(row->id, f->skip, f->n_skip, l->used + f->n_only) || !wanted ||
         !(f->classes >> row->numeric & 1))
         return NOE_OK;
-    return noe_rule_set_add(l->set, row->id, row->text, row->numeric, err);
+    int before = l->set->n;
+    NOE_TRY(noe_rule_set_add(l->set, row->id, row->text, row->numeric, err));
+    for (int i = before; i < l->set->n; i++)
+        l->set->rules[i]->tier = row->tier;
+    return NOE_OK;
 }
 
 static noe_status check_used(const loader *l, noe_error *err)

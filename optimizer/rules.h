@@ -15,6 +15,7 @@ typedef struct noe_usable_rule {
     char *text;                    /* as it is used, left to right */
     bool reversed;                 /* right to left of the row */
     noe_numeric_class numeric;
+    noe_tier tier;    /* NONE where the rule came from text */
     uint64_t lhs_ops; /* bit i: pattern node i is an operator of the left side */
     noe_rule rule;
 } noe_usable_rule;

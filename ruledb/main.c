@@ -48,6 +48,8 @@ static const noe_program program = {
         "  refuted [N]   candidates that are false, with the counterexample\n"
         "  pending [N]   candidates that could not be decided, with the reason\n"
         "                (N rows, default 20; 'all' for all)\n"
+        "  report FILE   the rules in use as an HTML page to search and filter, with\n"
+        "                drawings, proofs and origins\n"
         "  check         is the file sound, are the texts what their ids say\n"
         "  export FILE   the rules in use as a rule file ('-': standard output)\n"
         "  derive FILE   for each rule of the file: does it follow from the rules in "
@@ -138,6 +140,19 @@ static noe_status export_taso(call *c, noe_error *err)
     return status;
 }
 
+static noe_status do_page(call *c, noe_error *err)
+{
+    noe_buf html = {0};
+    int n_rules = 0;
+    noe_status status = noe_report_page(c->db, &html, &n_rules, err);
+    if (status == NOE_OK)
+        status = noe_file_write(c->argument, noe_buf_text(&html), html.len, err);
+    if (status == NOE_OK)
+        noe_buf_printf(&c->answer, "%d rules in %s\n", n_rules, c->argument);
+    noe_buf_clear(&html);
+    return status;
+}
+
 static noe_status do_import(call *c, noe_error *err)
 {
     return noe_report_import(c->db, c->argument, &c->answer, err);
@@ -178,7 +193,7 @@ static const struct command {
     {"stats", WANTS_NOTHING, do_stats},    {"refuted", WANTS_MAYBE, do_refuted},
     {"pending", WANTS_MAYBE, do_pending},  {"check", WANTS_NOTHING, do_check},
     {"export", WANTS_ARGUMENT, do_export}, {"derive", WANTS_ARGUMENT, do_derive},
-    {"import", WANTS_ARGUMENT, do_import},
+    {"import", WANTS_ARGUMENT, do_import}, {"report", WANTS_ARGUMENT, do_page},
 };
 
 static noe_status find_command(const char *name, const char *argument,

@@ -36,6 +36,10 @@ NOE_NODISCARD noe_status noe_report_refuted(noe_ruledb *db, const noe_report_opt
                                             noe_buf *out, noe_error *err);
 NOE_NODISCARD noe_status noe_report_pending(noe_ruledb *db, const noe_report_options *o,
                                             noe_buf *out, noe_error *err);
+/* The rules in use as one HTML page, to search and to filter; its own styles, scripts
+ * and pictures are inside. */
+NOE_NODISCARD noe_status noe_report_page(noe_ruledb *db, noe_buf *html, int *n_rules,
+                                         noe_error *err);
 /* Checks the file, the references, and that every stored text is what it says it is.
  * Stale rules are reported and are no problem: they are simply not used. */
 NOE_NODISCARD noe_status noe_report_check(noe_ruledb *db, noe_buf *out, int *n_problems,

@@ -53,7 +53,7 @@ refuse() {
   report "$name" "$(grep -nE -- "$regex" "$@" /dev/null)"
 }
 
-# core <- { ruledb | onnx_io | runtime } <- { generator | verifier | checker | optimizer }
+# core <- draw <- { ruledb | onnx_io | runtime } <- { generator | verifier | checker | optimizer }
 # <- api
 check_layers() {
   awk '
@@ -62,6 +62,7 @@ check_layers() {
       level["ruledb"] = level["onnx_io"] = level["runtime"] = 1
       level["generator"] = level["verifier"] = level["checker"] = level["optimizer"] = 2
       level["include"] = 0
+      level["draw"] = 0.5
       level["api"] = 3
       level["bench"] = level["tests"] = 4
     }
@@ -80,6 +81,7 @@ check_homes() {
   grep -nE "# *include *[<\"]($1)" "${code[@]}" /dev/null | grep -vE "^($2)"
 }
 report foreign_headers "$(
+  check_homes 'graphviz/' 'draw/graphviz\.c'
   check_homes 'z3(_[a-z]*)?\.h' '(tests/)?verifier/'
   check_homes 'sqlite3\.h' '(tests/)?ruledb/'
   check_homes '(protobuf-c|[^">]*\.pb-c\.h)' '(tests/)?(onnx_io/|ruledb/(test_)?taso)'

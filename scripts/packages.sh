@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Debian packages that the two scripts at the top need. Sourced, not run.
 
-# To build: compiler, build system, and the six libraries. check is a library too: CMake
+# To build: compiler, build system, and the libraries. check is a library too: CMake
 # configures the tests even where only the programs are built.
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libz3-dev libsqlite3-dev
-  libxxhash-dev libprotobuf-c-dev protobuf-c-compiler libdnnl-dev zlib1g-dev check"
-# Only for noether-generate on several machines; neither script asks for it.
-optional_packages="libopenmpi-dev openmpi-bin"
+  libxxhash-dev libprotobuf-c-dev protobuf-c-compiler libdnnl-dev libgraphviz-dev
+  zlib1g-dev check"
+# Only for noether-generate on several machines, and to try the pages of reports in a
+# browser; neither script asks for them.
+optional_packages="libopenmpi-dev openmpi-bin chromium"
 # To look into the rule database by hand.
 use_packages="sqlite3"
 # To test: layout check, Python comparison programs, published operator tests, a second

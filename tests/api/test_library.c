@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * libnoether.so through its header alone: building, errors, optimizing.
+ * libnoether.so through its header: building, errors, optimizing, the HTML report.
  */
 #include "include/noether.h"
+#include "core/base/file.h"
+#include "draw/draw.h"
 #include "tests/support/support.h"
 #include <math.h>
 #include <stdio.h>
@@ -253,6 +255,53 @@ START_TEST(test_file_to_file)
 }
 END_TEST
 
+/* Links of the page that lead out of it. */
+static int count_foreign(const char *html)
+{
+    static const char *const attributes[] = {" src=\"", " href=\""};
+    int n = 0;
+    for (size_t i = 0; i < COUNT(attributes); i++) {
+        for (const char *at = html; (at = strstr(at, attributes[i])); at++)
+            n += at[strlen(attributes[i])] != '#';
+    }
+    return n;
+}
+
+START_TEST(test_html_report)
+{
+    static const char *const wanted[] = {
+        "<!DOCTYPE html>",
+        "Before and after",
+        "Where the time goes",
+        "max(?a, ?a)",
+        "id=\"environment\"",
+        "largest difference",
+        "tier ",
+        "</html>",
+    };
+    noether_error e;
+    noe_error err;
+    char folder[200], path[300], *html;
+    size_t len;
+    noether_model *m = idle(), *out;
+    noether_options *o = options();
+    noe_tmp_make(folder, sizeof folder);
+    snprintf(path, sizeof path, "%s/report.html", folder);
+    must(noether_options_set(o, "report", path, &e));
+    must(noether_optimize(m, o, &out, NULL, &e));
+    noe_assert_ok(noe_file_read(path, UINT64_MAX, &html, &len, &err), err);
+    for (size_t i = 0; i < COUNT(wanted); i++)
+        ck_assert_msg(noe_contains(html, wanted[i]), "no '%s'", wanted[i]);
+    ck_assert_int_eq(count_foreign(html), 0);
+    ck_assert(noe_draw_is_available() == noe_contains(html, "class=\"node gone\""));
+    free(html);
+    noether_model_free(out);
+    noether_options_free(o);
+    noether_model_free(m);
+    noe_tmp_remove(folder);
+}
+END_TEST
+
 START_TEST(test_outputs)
 {
     noether_error e;
@@ -285,6 +334,7 @@ Suite *suite_library(void)
     tcase_add_test(t, test_optimizes_what_was_built);
     tcase_add_test(t, test_keeps_what_cannot_be_better);
     tcase_add_test(t, test_file_to_file);
+    tcase_add_test(t, test_html_report);
     tcase_add_test(t, test_outputs);
     suite_add_tcase(s, t);
     return s;

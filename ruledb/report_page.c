@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The rules in use as one HTML page: what can be searched and filtered stands in data
+ * attributes, the rest is drawn and printed.
+ */
+#include "core/base/text.h"
+#include "draw/draw.h"
+#include "ruledb/report.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct pager {
+    noe_ruledb *db;
+    noe_buf *b;
+    noe_drawer *drawer;
+    noe_report_options options;
+    int n;
+} pager;
+
+/* Columns of the query below. */
+enum { ID, TEXT, LHS, RHS, CONDITION, OPS, CLASS, TIER, LEVEL, SAVED };
+
+static const char rules_sql[] =
+    "SELECT r.id, r.text, r.lhs, r.rhs, r.condition, r.lhs_ops || ' ' || r.rhs_ops,"
+    " r.class, (SELECT v.tier FROM verdict AS v WHERE v.candidate_id = r.candidate_id"
+    " AND v.op_table_hash = r.op_table_hash AND v.axioms_hash = r.axioms_hash), "
+    "r.level,"
+    " r.n_lhs_ops - r.n_rhs_ops FROM rule AS r JOIN current_hashes AS h"
+    " ON h.op_table_hash = r.op_table_hash AND h.axioms_hash = r.axioms_hash"
+    " ORDER BY r.level, r.text";
+
+static void put_attribute(pager *p, const char *name, const char *value, bool lower)
+{
+    noe_buf copy = {0};
+    noe_buf_puts(&copy, value);
+    for (char *c = copy.text; lower && c && *c; c++)
+        *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
+    noe_buf_printf(p->b, " data-%s=\"", name);
+    noe_buf_html(p->b, noe_buf_text(&copy));
+    noe_buf_puts(p->b, "\"");
+    noe_buf_clear(&copy);
+}
+
+static void put_tag(pager *p, const char *label, const char *value)
+{
+    noe_buf_printf(p->b, "<span class=\"tag\">%s", label);
+    noe_buf_html(p->b, value);
+    noe_buf_puts(p->b, "</span>");
+}
+
+/* The drawing; nothing where the text does not parse, which `check` tells. */
+static void put_drawing(pager *p, const char *text)
+{
+    noe_error err;
+    noe_rule *rule = noe_malloc(sizeof *rule);
+    if (noe_rule_parse(text, SIZE_MAX, rule, &err) == NOE_OK) {
+        noe_buf_puts(p->b, "<div class=\"sides\"><div>");
+        noe_draw_side(p->drawer, rule, false, p->b);
+        noe_buf_puts(p->b, "</div><div class=\"arrow\">\xe2\x87\x94</div><div>");
+        noe_draw_side(p->drawer, rule, true, p->b);
+        noe_buf_puts(p->b, "</div></div>\n");
+    }
+    free(rule);
+}
+
+static noe_status put_evidence(pager *p, const char *id, const char *text,
+                               noe_error *err)
+{
+    noe_buf shown = {0};
+    noe_status status = noe_report_show(p->db, id, &p->options, &shown, err);
+    noe_buf_puts(p->b, "<details><summary>proof, evidence, origin</summary><pre>");
+    noe_buf_html(p->b, noe_buf_text(&shown));
+    noe_buf_puts(p->b,
+                 "</pre><p class=\"small soft\">As SMT-LIB2: <code>noether-verify "
+                 "--rule '");
+    noe_buf_html(p->b, text);
+    noe_buf_puts(p->b, "' --smt2 FILE</code></p></details>\n");
+    noe_buf_clear(&shown);
+    return status;
+}
+
+static noe_status put_rule(void *ctx, const noe_query_row *row, noe_error *err)
+{
+    pager *p = ctx;
+    const char *v[SAVED + 1];
+    noe_buf words = {0};
+    for (int i = 0; i <= SAVED; i++)
+        v[i] = row->values[i] ? row->values[i] : "";
+    p->n++;
+    noe_buf_printf(&words, "%s %s %s", v[ID], v[TEXT], v[OPS]);
+    noe_buf_puts(p->b, "<article class=\"card rule\"");
+    put_attribute(p, "text", noe_buf_text(&words), true);
+    put_attribute(p, "ops", v[OPS], false);
+    put_attribute(p, "tier", v[TIER], false);
+    put_attribute(p, "class", v[CLASS], false);
+    put_attribute(p, "level", v[LEVEL], false);
+    put_attribute(p, "where", *v[CONDITION] ? "yes" : "no", false);
+    put_attribute(p, "size", strcmp(v[SAVED], "0") ? "changes" : "same", false);
+    noe_buf_printf(p->b, "><h3 class=\"mono\">%.10s</h3>", v[ID]);
+    put_tag(p, "tier ", v[TIER]);
+    put_tag(p, "", v[CLASS]);
+    put_tag(p, "level ", v[LEVEL]);
+    put_drawing(p, v[TEXT]);
+    noe_buf_puts(p->b, "<code>");
+    noe_buf_html(p->b, v[LHS]);
+    noe_buf_puts(p->b, " &#61;&gt; ");
+    noe_buf_html(p->b, v[RHS]);
+    noe_buf_puts(p->b, "</code>");
+    if (*v[CONDITION]) {
+        noe_buf_puts(p->b, "<p class=\"small\">where <code>");
+        noe_buf_html(p->b, v[CONDITION]);
+        noe_buf_puts(p->b, "</code></p>");
+    }
+    noe_buf_clear(&words);
+    NOE_TRY(put_evidence(p, v[ID], v[TEXT], err));
+    noe_buf_puts(p->b, "</article>\n");
+    return NOE_OK;
+}
+
+/* ---- the head ---- */
+
+static noe_status put_option(void *ctx, const noe_query_row *row, noe_error *err)
+{
+    pager *p = ctx;
+    (void)err;
+    noe_buf_puts(p->b, "<option value=\"");
+    noe_buf_html(p->b, row->values[0] ? row->values[0] : "");
+    noe_buf_puts(p->b, "\">");
+    noe_buf_html(p->b, row->values[0] ? row->values[0] : "");
+    noe_buf_puts(p->b, "</option>");
+    return NOE_OK;
+}
+
+static noe_status put_select(pager *p, const char *key, const char *any,
+                             const char *sql, noe_error *err)
+{
+    noe_buf_printf(p->b,
+                   "<select data-key=\"%s\" aria-label=\"%s\"><option value=\"\">%s"
+                   "</option>",
+                   key, any, any);
+    NOE_TRY(noe_ruledb_query(p->db, sql, NULL, 0, put_option, p, err));
+    noe_buf_puts(p->b, "</select>\n");
+    return NOE_OK;
+}
+
+static noe_status put_stats(pager *p, noe_error *err)
+{
+    noe_buf stats = {0};
+    noe_status status = noe_report_stats(p->db, &p->options, &stats, err);
+    noe_buf_puts(p->b, "<details><summary>Counts by verdict, level, class, operator"
+                       "</summary><pre>");
+    noe_buf_html(p->b, noe_buf_text(&stats));
+    noe_buf_puts(p->b, "</pre></details>\n");
+    noe_buf_clear(&stats);
+    return status;
+}
+
+static noe_status put_head(pager *p, noe_error *err)
+{
+    noe_page_begin(p->b, "Rules - Noether");
+    noe_buf_puts(
+        p->b,
+        "<h1>Rewrite rules</h1>\n<p class=\"soft\">Found by enumeration, proved "
+        "by machine. Rules go both ways where both sides bind the same variables. "
+        "Tier A: derived from axioms, and proved for all sizes; B: proved for all "
+        "sizes; C: derived from axioms, checked at instances.</p>\n");
+    NOE_TRY(put_stats(p, err));
+    noe_buf_puts(p->b, "<div class=\"tools\"><input type=\"search\" id=\"word\" "
+                       "placeholder=\"words, operators, beginning of an id ( / )\" "
+                       "aria-label=\"search\">\n");
+    NOE_TRY(put_select(p, "ops", "any operator",
+                       "SELECT DISTINCT op FROM rule_op ORDER BY op", err));
+    NOE_TRY(put_select(p, "tier", "any tier",
+                       "SELECT 'A' UNION SELECT 'B' UNION SELECT 'C'", err));
+    NOE_TRY(put_select(p, "class", "any class",
+                       "SELECT DISTINCT class FROM rule ORDER BY class", err));
+    NOE_TRY(put_select(p, "level", "any level",
+                       "SELECT DISTINCT level FROM rule ORDER BY level", err));
+    noe_buf_puts(
+        p->b, "<select data-key=\"where\" aria-label=\"conditions\"><option "
+              "value=\"\">with or without conditions</option><option value=\"yes\">"
+              "with conditions</option><option value=\"no\">without</option></select>\n"
+              "<select data-key=\"size\" aria-label=\"number of operators\"><option "
+              "value=\"\">any number of operators</option><option value=\"changes\">"
+              "one side has fewer</option><option value=\"same\">as many on both"
+              "</option></select></div>\n<p id=\"shown\" class=\"soft small\" "
+              "aria-live=\"polite\"></p>\n");
+    return NOE_OK;
+}
+
+noe_status noe_report_page(noe_ruledb *db, noe_buf *html, int *n_rules, noe_error *err)
+{
+    pager p = {db, html, noe_drawer_new(), {.level = -1, .limit = 20}, 0};
+    noe_status status = put_head(&p, err);
+    if (status == NOE_OK)
+        status = noe_ruledb_query(db, rules_sql, NULL, 0, put_rule, &p, err);
+    noe_buf_puts(html, "<button id=\"more\">Show more</button>\n");
+    noe_page_end(html);
+    noe_drawer_free(p.drawer);
+    *n_rules = p.n;
+    return status;
+}
