@@ -495,10 +495,10 @@ static void put_check(page *p)
     noe_report_outcome(&text, &j->options, &j->result);
     noe_buf_puts(p->b, "<h2 id=\"check\">Check</h2>\n");
     if (c->n_outputs > 0) {
-        noe_buf_puts(p->b,
-                     "<div class=\"card\"><svg class=\"chart\" viewBox=\"0 0 700 120\" width=\"100%\" "
-                     "role=\"img\" aria-label=\"differences\">\n<line x1=\"20\" "
-                     "x2=\"680\" y1=\"96\" y2=\"96\" stroke=\"var(--line)\"/>\n");
+        noe_buf_puts(p->b, "<div class=\"card\"><svg class=\"chart\" viewBox=\"0 0 700 "
+                           "120\" width=\"100%\" "
+                           "role=\"img\" aria-label=\"differences\">\n<line x1=\"20\" "
+                           "x2=\"680\" y1=\"96\" y2=\"96\" stroke=\"var(--line)\"/>\n");
         for (int e = -9; e <= 0; e++)
             noe_buf_printf(p->b,
                            "<text x=\"%.1f\" y=\"112\" font-size=\"11\" "
