@@ -128,12 +128,20 @@ static bool is_plain(const folding *f, uint32_t i)
     return f->classes[i] && strcmp(f->classes[i], "op") == 0;
 }
 
+/* Changed ones only where the picture would be too large otherwise. */
+static bool may_share(const folding *f, uint32_t i, uint32_t j, bool all)
+{
+    return f->classes[i] && f->classes[j] &&
+           strcmp(f->classes[i], f->classes[j]) == 0 &&
+           (is_plain(f, i) || (all && strcmp(f->classes[i], "leaf") != 0));
+}
+
 /* Rows of nodes with one input and one user become a box each. */
-static void fold_rows(folding *f)
+static void fold_rows(folding *f, bool all)
 {
     for (uint32_t i = 0; i < f->g->n_nodes; i++) {
         uint32_t j = f->next[i];
-        if (is_plain(f, i) && f->users[i] == 1 && is_plain(f, j) && f->inputs[j] == 1) {
+        if (f->users[i] == 1 && f->inputs[j] == 1 && may_share(f, i, j, all)) {
             f->box[j] = f->box[i];
             f->count[f->box[i]]++;
         }
@@ -145,7 +153,7 @@ static void put_node(const folding *f, uint32_t i, noe_draw_label *label, void *
 {
     const noe_node *n = &f->g->nodes[i];
     noe_buf_printf(b, "n%u [class=\"%s\", label=\"", i,
-                   f->count[i] > 1 ? "more" : f->classes[i]);
+                   f->count[i] > 1 && is_plain(f, i) ? "more" : f->classes[i]);
     put_quoted(b, label(ctx, i));
     if (f->count[i] > 1)
         noe_buf_printf(b, " ... (%u)", f->count[i]);
@@ -204,7 +212,7 @@ void noe_draw_graph(noe_drawer *d, const noe_graph *g, const char *const *classe
         n_shown += classes[i] != NULL;
     count_edges(&f);
     if (n_shown > max_nodes)
-        fold_rows(&f);
+        fold_rows(&f, n_shown > 4 * max_nodes);
     put_graph(&f, label, ctx, &dot, n_drawn);
     if (!noe_draw_dot(d, dot.text, html)) {
         noe_buf text = {0};

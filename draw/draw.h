@@ -26,9 +26,10 @@ bool noe_draw_dot(noe_drawer *d, const char *dot, noe_buf *svg);
 /* One side of a rule, as HTML: a picture, or its text. */
 void noe_draw_side(noe_drawer *d, const noe_rule *rule, bool rhs, noe_buf *html);
 
-/* The run-time part of a graph as HTML. marks has n_nodes entries, NULL ones are left
- * out; label gives a node's operator. Rows of nodes that are not marked, with one user
- * each, become one box where there are more than max_nodes. *n_drawn: boxes. */
+/* The run-time part of a graph as HTML. classes has n_nodes entries, what each node is:
+ * "leaf", "op", "new", "gone"; NULL ones are left out. label gives a node's operator.
+ * Where there are more than max_nodes, rows of "op" nodes with one input and one user
+ * become one box; far beyond that rows of the others do too. *n_drawn: boxes. */
 typedef const char *noe_draw_label(void *ctx, uint32_t node);
 void noe_draw_graph(noe_drawer *d, const noe_graph *g, const char *const *classes,
                     noe_draw_label *label, void *ctx, uint32_t max_nodes,
