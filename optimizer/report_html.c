@@ -508,6 +508,8 @@ static void put_check(page *p)
         put_mark(p, c->max_rel, "largest difference", "good", 24);
         if (j->result.trial.done && j->result.trial.difference >= 0)
             put_mark(p, j->result.trial.difference, "in ONNX Runtime", "accent", 48);
+        if (j->whole.is_done)
+            put_mark(p, j->whole.max_rel, "whole, reference executor", "warm", 70);
         noe_buf_puts(p->b, "</svg></div>\n");
     }
     put_text(p, "pre", noe_buf_text(&text));
