@@ -58,6 +58,13 @@ noe_difference noe_field_sample(const noe_rule *rule, const noe_instance *inst,
 bool noe_field_agrees(const noe_rule *rule, const noe_instance *inst, uint64_t seed,
                       int instance, int n_samples);
 
+/* Whether the right side exists wherever the left side does, as far as samples show:
+ * sqrt(mul(?a, ?b)) => mul(sqrt(?a), sqrt(?b)) does not keep the domain, where both are
+ * negative. A rule is used only in directions that do. Sums of positive numbers may be
+ * taken for negative, on either side. True for rules without sqrt and log on the right.
+ */
+bool noe_field_keeps_domain(const noe_rule *rule, uint64_t seed);
+
 /* The same with given values of the variables, variable i's in values[i]. */
 noe_difference noe_field_compare(const noe_rule *rule, const noe_instance *inst,
                                  const noe_field *field, const noe_tensor_fe *values,

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/rules.h"
+#include "core/field_check.h"
 #include <stdlib.h>
+
+#define DOMAIN_SEED 1
 
 void noe_rule_set_clear(noe_rule_set *s)
 {
@@ -100,7 +103,8 @@ static void add_direction(noe_rule_set *s, const char *id, const noe_rule *rule,
                           bool reversed, noe_numeric_class numeric)
 {
     noe_buf text = {0};
-    if (!noe_rule_is_directed(rule) || !does_something(rule))
+    if (!noe_rule_is_directed(rule) || !does_something(rule) ||
+        !noe_field_keeps_domain(rule, DOMAIN_SEED))
         return;
     noe_rule_print(&text, rule);
     if (is_known(s, noe_buf_text(&text))) {

@@ -28,6 +28,30 @@ START_TEST(test_rules_use_one_direction_where_a_variable_is_lost)
 }
 END_TEST
 
+/* Where both factors are negative the product has a root, and they have none. */
+START_TEST(test_rules_keep_the_domain)
+{
+    static const struct {
+        const char *text;
+        int n;
+    } cases[] = {
+        {"mul(sqrt(?a), sqrt(?b)) => sqrt(mul(?a, ?b))", 1},
+        {"sqrt(mul(?a, ?b)) => mul(sqrt(?a), sqrt(?b))", 1},
+        {"mul(?b, mul(sqrt(?a), sqrt(?a))) => mul(?b, ?a)", 1},
+        {"mul(?b, ?a) => mul(?b, mul(sqrt(?a), sqrt(?a)))", 1},
+        {"add(log(?a), log(?b)) => log(mul(?a, ?b))", 1},
+        {"sqrt(mul(?a, ?a)) => abs(?a)", 2},
+        {"relu(sqrt(?a)) => sqrt(?a)", 1}, /* the other only adds */
+        {"reciprocal(sqrt(?a)) => sqrt(reciprocal(?a))", 2},
+        {"mul(sqrt(?a), ?b) => mul(?b, sqrt(?a))", 0}, /* the matcher's */
+        {"neg(sqrt(neg(?a))) => sub(neg(sqrt(neg(?a))), zeros[shape=shape(?a)]())", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(n_directions(cases[i].text) == cases[i].n, "%s: %d directions",
+                      cases[i].text, n_directions(cases[i].text));
+}
+END_TEST
+
 START_TEST(test_rules_drop_what_the_matcher_does_by_itself)
 {
     ck_assert_int_eq(n_directions("add(?a, ?b) => add(?b, ?a)"), 0);
@@ -96,6 +120,7 @@ Suite *suite_rules(void)
     TCase *tc = tcase_create("rules");
     tcase_add_test(tc, test_rules_use_both_directions_where_both_bind);
     tcase_add_test(tc, test_rules_use_one_direction_where_a_variable_is_lost);
+    tcase_add_test(tc, test_rules_keep_the_domain);
     tcase_add_test(tc, test_rules_drop_what_the_matcher_does_by_itself);
     tcase_add_test(tc, test_rules_are_kept_once);
     tcase_add_test(tc, test_rules_are_found_by_root_operator);
