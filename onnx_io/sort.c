@@ -32,22 +32,62 @@ static void read_by(sorter *s, uint32_t node, const char *name)
     NOE_PUSH(s->edges, s->n_edges, s->cap_edges, e);
 }
 
-/* Names that a body defines itself are not told apart: no two values of a model may
- * have one name. Recursion is on the nesting of bodies, which noe_wire_check bounds. */
-static void read_by_bodies(sorter *s, uint32_t node, const Onnx__NodeProto *n)
+/* Names that a body defines: they hide those of the main graph. */
+typedef struct scope {
+    const struct scope *outer;
+    noe_names names;
+} scope;
+
+static void define(scope *in, const char *name)
+{
+    if (name && *name)
+        noe_names_set(&in->names, name, 0);
+}
+
+static void read_from(sorter *s, uint32_t node, const scope *in, const char *name)
+{
+    for (; in; in = in->outer) {
+        if (name && noe_names_has(&in->names, name))
+            return;
+    }
+    read_by(s, node, name);
+}
+
+static void read_by_bodies(sorter *s, uint32_t node, const Onnx__NodeProto *n,
+                           const scope *outer);
+
+static void read_by_body(sorter *s, uint32_t node, const Onnx__GraphProto *g,
+                         const scope *outer)
+{
+    scope in = {.outer = outer};
+    for (size_t i = 0; i < g->n_input; i++)
+        define(&in, g->input[i]->name);
+    for (size_t i = 0; i < g->n_initializer; i++)
+        define(&in, g->initializer[i]->name);
+    for (size_t i = 0; i < g->n_node; i++) {
+        for (size_t k = 0; k < g->node[i]->n_output; k++)
+            define(&in, g->node[i]->output[k]);
+    }
+    for (size_t i = 0; i < g->n_node; i++) {
+        for (size_t k = 0; k < g->node[i]->n_input; k++)
+            read_from(s, node, &in, g->node[i]->input[k]);
+        read_by_bodies(s, node, g->node[i], &in);
+    }
+    for (size_t i = 0; i < g->n_output; i++)
+        read_from(s, node, &in, g->output[i]->name);
+    noe_names_clear(&in.names);
+}
+
+/* Recursion is on the nesting of bodies, which noe_wire_check bounds. */
+static void read_by_bodies(sorter *s, uint32_t node, const Onnx__NodeProto *n,
+                           const scope *outer)
 {
     for (size_t i = 0; i < n->n_attribute; i++) {
         const Onnx__AttributeProto *a = n->attribute[i];
-        for (size_t k = 0; k < a->n_graphs + (a->g != NULL); k++) {
-            const Onnx__GraphProto *g = k < a->n_graphs ? a->graphs[k] : a->g;
-            for (size_t j = 0; j < g->n_node; j++) {
-                for (size_t l = 0; l < g->node[j]->n_input; l++)
-                    read_by(s, node, g->node[j]->input[l]);
-                read_by_bodies(s, node, g->node[j]);
-            }
-            for (size_t j = 0; j < g->n_output; j++)
-                read_by(s, node, g->output[j]->name);
-        }
+        if (a->g)
+            read_by_body(s, node, a->g, outer);
+        for (size_t k = 0; k < a->n_graphs; k++)
+            read_by_body(s, node, a->graphs[k], outer);
     }
 }
 
@@ -67,7 +107,7 @@ static void collect(sorter *s)
         const Onnx__NodeProto *n = m->nodes[k].proto;
         for (size_t i = 0; i < n->n_input; i++)
             read_by(s, k, n->input[i]);
-        read_by_bodies(s, k, n);
+        read_by_bodies(s, k, n, NULL);
     }
 }
 

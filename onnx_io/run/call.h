@@ -36,7 +36,7 @@ extern const noe_operator noe_operators_unary[], noe_operators_ewise[],
     noe_operators_reduce[], noe_operators_norm[], noe_operators_product[],
     noe_operators_quantize[], noe_operators_window[], noe_operators_resize[],
     noe_operators_scatter[], noe_operators_make[], noe_operators_control[],
-    noe_operators_recurrent[], noe_operators_attention[], noe_operators_signal[],
+    noe_operators_recurrent[], noe_operators_attention[], noe_operators_detect[],
     noe_operators_loss[];
 
 struct noe_frame;

@@ -5,12 +5,12 @@
 #include "onnx_io/run/call.h"
 
 static const noe_operator *const files[] = {
-    noe_operators_unary,     noe_operators_ewise,   noe_operators_cast,
-    noe_operators_move,      noe_operators_select,  noe_operators_reduce,
-    noe_operators_norm,      noe_operators_product, noe_operators_quantize,
-    noe_operators_window,    noe_operators_resize,  noe_operators_scatter,
-    noe_operators_make,      noe_operators_control, noe_operators_recurrent,
-    noe_operators_attention,
+    noe_operators_unary,  noe_operators_ewise,   noe_operators_cast,
+    noe_operators_move,   noe_operators_select,  noe_operators_reduce,
+    noe_operators_norm,   noe_operators_product, noe_operators_quantize,
+    noe_operators_window, noe_operators_resize,  noe_operators_scatter,
+    noe_operators_make,   noe_operators_control, noe_operators_recurrent,
+    noe_operators_detect, noe_operators_loss,    noe_operators_attention,
 };
 
 const noe_operator *noe_operator_at(int i)

@@ -106,6 +106,8 @@ static noe_status read_set(const test *t, const noe_onnx_model *m, int set, data
     for (uint32_t i = 0; i < d->n_out; i++) {
         snprintf(path, sizeof path, "%s/test_data_set_%d/output_%u.pb", t->folder, set,
                  i);
+        if (access(path, R_OK) != 0)
+            return noe_fail(err, NOE_ERR_UNSUPPORTED, "no stored output %u", i);
         NOE_TRY(noe_run_read_output(m, i, path, &d->want[i], err));
     }
     return NOE_OK;

@@ -25,6 +25,10 @@ if [ "$what" = check ]; then
   "$bin/conformance" $debian >"$work/out.txt"
   status=$?
   grep -P '^fail|\tfail\t' "$work/out.txt"
+  if [ -d "$here/../../../shared/cases" ]; then # public bugs of optimizers, as tiny models
+    "$bin/conformance" "$here/../../../shared/cases" >"$work/cases.txt" || status=1
+    grep -P '^fail|\tfail\t' "$work/cases.txt"
+  fi
   read -r trip types run <<<"$(counts "$work/out.txt")"
   read -r min_trip min_types min_run <"$here/conformance.txt"
   echo "round trips $trip (want $min_trip), types $types ($min_types), executions $run ($min_run)"

@@ -38,6 +38,11 @@ static noe_status load_text(const char *text)
 static const char *const unsorted[] = {
     "input x f32 2\noutput y f32 2\nnode Relu z -> y\nnode Neg x -> z",
     "input x f32 2\noutput y f32 2\nnode Abs b -> y\nnode Neg a -> b\nnode Relu x -> a",
+    /* a body may hide a name */
+    "graph t\noutput y f32 2\nnode Neg x -> y\nend\n"
+    "graph e\noutput y f32 2\nnode Abs x -> z\nnode Abs z -> y\nend\n"
+    "input x f32 2\ninput c bool -\noutput y f32 2\n"
+    "node If c -> y then_branch=g:t else_branch=g:e",
     "graph t\noutput u f32 2\nnode Neg z -> u\nend\n"
     "graph e\noutput v f32 2\nnode Abs z -> v\nend\n"
     "input x f32 2\ninput c bool -\noutput y f32 2\n"
