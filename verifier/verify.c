@@ -15,6 +15,7 @@
 #include "verifier/verify.h"
 #include "core/base/options.h"
 #include "core/definition.h"
+#include "core/derive.h"
 #include "verifier/domain.h"
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,6 +23,7 @@
 
 #define MAX_ATTEMPTS 400 /* an instance */
 #define BATCH        256 /* candidates a transaction */
+#define N_DERIVED    16  /* instances at which a candidate is derived */
 
 struct noe_verifier {
     noe_verifier_config config;
@@ -201,6 +203,7 @@ typedef struct batch {
     int64_t run_id;
     candidate *list;
     int64_t n, cap;
+    noe_rule_set *proved; /* so far, in the order of their candidates */
 } batch;
 
 static noe_status collect(void *ctx, const noe_candidate *c, noe_error *err)
@@ -316,8 +319,10 @@ static noe_status judge(batch *b, const candidate *cand, bool *proved, noe_error
     count(b->totals, &c);
     noe_status status = store_verdict(b, cand, &c, err);
     *proved = c.kind == NOE_VERDICT_PROVED;
-    if (status == NOE_OK && *proved)
+    if (status == NOE_OK && *proved) {
+        noe_rule_set_add(b->proved, rule);
         status = store_rule(b, cand, rule, &c, err);
+    }
     noe_check_clear(&c);
     free(rule);
     return status;
@@ -337,16 +342,37 @@ static noe_status cover(batch *b, const candidate *cand, const char *stage,
     return noe_ruledb_set_verdict(b->db, b->run_id, cand->id, &verdict, err);
 }
 
+/* Whether the rules so far derive a candidate as it stands. */
+static bool is_derived(const batch *b, const candidate *cand)
+{
+    noe_rule *rule = noe_malloc(sizeof *rule);
+    noe_derive_config config = noe_derive_default();
+    noe_derive_report report;
+    bool ok = noe_rule_parse(cand->text, SIZE_MAX, rule, NULL) == NOE_OK;
+    config.n_instances = N_DERIVED;
+    if (ok) {
+        noe_derive(b->proved, rule, &config, &report);
+        ok = report.verdict == NOE_DERIVE_DERIVED;
+        noe_derive_report_clear(&report);
+    }
+    free(rule);
+    return ok;
+}
+
 /* The candidates of one group, most general first. Deferred ones come behind what they
- * are derived from, and need a proof of their own only where that has none. */
+ * are derived from. Their derivation was found at one instance, with rules that may be
+ * proved in a less general form: they need a proof of their own in a form that what is
+ * proved does not derive. */
 static noe_status judge_group(batch *b, int64_t first, int64_t end, noe_error *err)
 {
     const candidate *c = &b->list[first];
-    bool proved = false, follows = false;
+    bool proved = false, may_follow = false, follows = false;
     if (c->is_deferred)
         NOE_TRY(noe_ruledb_group_follows(b->db, c->run, c->group, noe_op_table_hash(),
-                                         b->v->axioms.hash, &follows, err));
+                                         b->v->axioms.hash, &may_follow, err));
     for (int64_t i = first; i < end; i++) {
+        follows = follows || (may_follow && !proved &&
+                              (i + 1 == end || is_derived(b, &b->list[i])));
         if (follows)
             NOE_TRY(cover(b, &b->list[i], "derived",
                           "it follows from rules that are proved", err));
@@ -416,6 +442,52 @@ static noe_status finish(batch *b, double start, noe_error *err)
                                  noe_peak_rss_kib(), text, err);
 }
 
+typedef struct proved_rule {
+    int64_t candidate;
+    char *text;
+} proved_rule;
+
+typedef struct proved_list {
+    proved_rule *r;
+    int n, cap;
+} proved_list;
+
+static noe_status collect_proved(void *ctx, const noe_rule_row *row, noe_error *err)
+{
+    proved_list *list = ctx;
+    proved_rule r = {row->candidate, noe_strdup(row->text)};
+    (void)err;
+    NOE_PUSH(list->r, list->n, list->cap, r);
+    return NOE_OK;
+}
+
+static int compare_proved(const void *a, const void *b)
+{
+    const proved_rule *x = a, *y = b;
+    return x->candidate < y->candidate ? -1 : x->candidate > y->candidate;
+}
+
+/* What a run that was interrupted has proved, in the order in which this one would. */
+static noe_status load_proved(batch *b, noe_error *err)
+{
+    proved_list list = {0};
+    noe_rule *rule = noe_malloc(sizeof *rule);
+    noe_status status =
+        noe_ruledb_each_rule(b->db, noe_op_table_hash(), collect_proved, &list, err);
+    if (list.n)
+        qsort(list.r, (size_t)list.n, sizeof *list.r, compare_proved);
+    for (int i = 0; i < list.n; i++) {
+        if (status == NOE_OK)
+            status = noe_rule_parse(list.r[i].text, SIZE_MAX, rule, err);
+        if (status == NOE_OK)
+            noe_rule_set_add(b->proved, rule);
+        free(list.r[i].text);
+    }
+    free(list.r);
+    free(rule);
+    return status;
+}
+
 /* Adds a verify run and its axioms. */
 static noe_status start_run(batch *b, const char *what, noe_error *err)
 {
@@ -443,7 +515,11 @@ static noe_status run_list(batch *b, const char *what,
     if (b->n == 0)
         return NOE_OK;
     NOE_TRY(start_run(b, what, err));
-    noe_status status = judge_list(b, err);
+    b->proved = noe_rule_set_new();
+    noe_status status = load_proved(b, err);
+    if (status == NOE_OK)
+        status = judge_list(b, err);
+    noe_rule_set_free(b->proved);
     if (status == NOE_OK || status == NOE_ERR_CANCELLED) {
         noe_status finished = finish(b, start, status == NOE_OK ? err : NULL);
         return status == NOE_OK ? finished : status;

@@ -148,6 +148,32 @@ START_TEST(test_verify_deferred_is_judged_where_its_derivation_fails)
 }
 END_TEST
 
+/* A derivation is one at an instance: a form that the rules as they were proved do not
+ * derive has a proof of its own, also when an interrupted run goes on. */
+START_TEST(test_verify_deferred_is_judged_where_more_general)
+{
+    static const char matrices[] = "neg(neg(?a)) => ?a where rank(?a) == 2";
+    static const char all[] = "relu(relu(?a)) => relu(?a)";
+    add(matrices, 1, 0);
+    add(all, 2, 0);
+    if (_i)
+        ck_assert_int_eq(judge_all().proved, 2);
+    add_deferred("exp(neg(neg(?a))) => exp(?a)", 3, matrices);
+    add_candidate("exp(neg(neg(?a))) => exp(?a) where rank(?a) == 2", 3, 1, true);
+    add_deferred("exp(relu(relu(?a))) => exp(relu(?a))", 4, all);
+    add_candidate("exp(relu(relu(?a))) => exp(relu(?a)) where rank(?a) == 2", 4, 1,
+                  true);
+    noe_verify_totals totals = judge_all();
+    ck_assert_int_eq(totals.proved, _i ? 1 : 3);
+    ck_assert_int_eq(totals.covered, 3);
+    noe_buf rules = {0};
+    rules_of(&rules);
+    ck_assert(strstr(noe_buf_text(&rules), "exp(neg(neg(?a))) => exp(?a) exact"));
+    ck_assert_ptr_null(strstr(noe_buf_text(&rules), "exp(relu"));
+    noe_buf_clear(&rules);
+}
+END_TEST
+
 START_TEST(test_verify_again_has_nothing_to_do)
 {
     add("relu(relu(?a)) => relu(?a)", 1, 0);
@@ -329,6 +355,7 @@ Suite *suite_verify(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, test_verify_groups);
     tcase_add_test(tc, test_verify_deferred_is_judged_where_its_derivation_fails);
+    tcase_add_loop_test(tc, test_verify_deferred_is_judged_where_more_general, 0, 2);
     tcase_add_test(tc, test_verify_again_has_nothing_to_do);
     tcase_add_test(tc, test_verify_recheck);
     tcase_add_test(tc, test_verify_recheck_reopens_what_was_covered);
