@@ -399,11 +399,6 @@ static void set_axes(const lifter *l, noe_choice *c, noe_form_kind kind)
     }
 }
 
-static int count_ranks(const noe_look *look)
-{
-    return __builtin_popcount(look->ranks);
-}
-
 static void say_ranks(const lifter *l, noe_choice *c, noe_rank_said said)
 {
     for (int v = 0; v < l->forms.pair->n_vars; v++)
@@ -424,7 +419,8 @@ static bool weaken_ranks(lifter *l, noe_rank_said said)
         say_ranks(l, &c, said);
         set_axes(l, &c, kinds[k]);
         if (!may_follow(l, &c, &look) ||
-            (found && count_ranks(&look) <= count_ranks(&best_look)))
+            (found &&
+             __builtin_popcount(look.ranks) <= __builtin_popcount(best_look.ranks)))
             continue;
         best = c;
         best_look = look;
@@ -455,16 +451,19 @@ static void generalize_axis(lifter *l, int i)
         chosen(l, &l->c, i) == NOE_FORM_PICK)
         return;
     for (f = 0; f < s->n_forms; f++) {
-        if (s->forms[f].kind == NOE_FORM_VARIABLE &&
-            rate_form(l, i, f, &c, &look, &worth)) {
+        if (s->forms[f].kind != NOE_FORM_VARIABLE)
+            continue;
+        if (rate_form(l, i, f, &c, &look, &worth)) {
             take(l, &c, &look);
             return;
         }
+        if (noe_choice_spread_axes(&c, &l->forms) && try_all_varied(l, &c, 1u << i))
+            return;
     }
     bool from_end = chosen(l, &l->c, i) == NOE_FORM_FROM_END;
     f = noe_slot_find(s, from_end ? NOE_FORM_LITERAL : NOE_FORM_FROM_END);
     if (f >= 0 && rate_form(l, i, f, &c, &look, &worth) &&
-        count_ranks(&look) > count_ranks(&l->look))
+        __builtin_popcount(look.ranks) > __builtin_popcount(l->look.ranks))
         take(l, &c, &look);
 }
 
@@ -751,6 +750,9 @@ static void keep_with_conditions(lifter *l)
     noe_choice c = l->c;
     if (noe_pair_has_op(l->forms.pair, NOE_OP_MATMUL))
         keep_with_matrices(l);
+    if (noe_choice_drop_dilations(&c, &l->forms))
+        keep_variant(l, &c);
+    c = l->c;
     keep_with_axes(l);
     for (int v = 0; v < l->forms.pair->n_vars; v++) {
         if (noe_forms_can_spread(&l->forms, &c, v, NOE_SPREAD_AXIS))
@@ -760,6 +762,9 @@ static void keep_with_conditions(lifter *l)
             c.spread[v] = NOE_SPREAD_ONES;
     }
     keep_variant(l, &c);
+    noe_choice images = c;
+    if (noe_choice_say_images(&images, &l->forms))
+        keep_variant(l, &images);
     for (int v = 0; v < l->forms.pair->n_vars; v++)
         c.twin[v] = noe_forms_other_operand(&l->forms, v);
     keep_variant(l, &c);

@@ -830,3 +830,42 @@ void noe_choice_say_matrices(noe_choice *c, const noe_pair *pair, int but)
             c->rank[v] = NOE_RANK_AT_LEAST;
     }
 }
+
+bool noe_choice_drop_dilations(noe_choice *c, const noe_forms *forms)
+{
+    bool is_widened = false;
+    for (int i = 0; i < forms->n_slots; i++) {
+        const noe_slot *s = &forms->slots[i];
+        const noe_form *x = &s->forms[c->form[i]];
+        int f = noe_slot_find(s, NOE_FORM_DEFAULT);
+        is_widened = is_widened || (x->kind == NOE_FORM_SPATIAL && x->sign < 0);
+        if (s->param == NOE_PARAM_DILATIONS && f >= 0)
+            c->form[i] = f;
+    }
+    return is_widened;
+}
+
+bool noe_choice_spread_axes(noe_choice *c, const noe_forms *forms)
+{
+    bool any = false;
+    for (int v = 0; v < forms->pair->n_vars; v++) {
+        if (c->spread[v] == NOE_SPREAD_ONES &&
+            noe_forms_can_spread(forms, c, v, NOE_SPREAD_AXIS)) {
+            c->spread[v] = NOE_SPREAD_AXIS;
+            any = true;
+        }
+    }
+    return any;
+}
+
+bool noe_choice_say_images(noe_choice *c, const noe_forms *forms)
+{
+    bool any = false;
+    for (int v = 0; v < forms->pair->n_vars; v++) {
+        if (forms->pair->vars[v].shape.rank < 4)
+            continue;
+        any = any || (c->spread[v] == NOE_SPREAD_ONES && c->rank[v] < NOE_RANK_EXACTLY);
+        c->rank[v] = NOE_RANK_EXACTLY;
+    }
+    return any;
+}

@@ -148,6 +148,18 @@ int noe_forms_largest(
  * is no matrix, to a product. */
 void noe_choice_say_matrices(noe_choice *c, const noe_pair *pair, int but);
 
+/* Leaves dilations of 1 out; whether that says something: of a kernel widened by zeros,
+ * which is wider by more than these where it is dilated. */
+bool noe_choice_drop_dilations(noe_choice *c, const noe_forms *forms);
+
+/* Where a variable is 1 on an axis that a parameter variable names, that is said, not
+ * which axis it is in the pair; whether there is such a variable. */
+bool noe_choice_spread_axes(noe_choice *c, const noe_forms *forms);
+
+/* Images have the rank of the pair, so that ones counted from the end are those of all
+ * spatial axes; whether that says something. */
+bool noe_choice_say_images(noe_choice *c, const noe_forms *forms);
+
 char noe_var_letter(int var);
 /* lift_text.c. Rule text: variables by letter, parameter variables "$p<slot>". */
 void noe_variant_print(noe_buf *b, const noe_forms *f, const noe_choice *c);

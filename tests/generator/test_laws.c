@@ -31,6 +31,9 @@ typedef struct law {
 #define PLUS     "product:matmul,add"
 #define BATCHES  "batch:matmul,slice"
 #define BIASES   "batch:add,slice"
+#define SHIFTS   "matrix:softmax,sub"
+#define SCALED   "image:conv,resize"
+#define WIDE     "image:conv,pad"
 #define CONV     "image:conv,add,concat"
 #define SCALES   "image:conv,mul,reshape"
 #define PARTS    "image:conv,concat,slice"
@@ -211,7 +214,7 @@ static void add_rule(const noe_rule *r)
 /* Laws of three operators a side need the third level. */
 static int level_of(const char *set)
 {
-    static const char *const two[] = {ACT, RED, SCALES, POOL};
+    static const char *const two[] = {ACT, RED, SCALES, POOL, SHIFTS, SCALED, WIDE};
     for (size_t i = 0; i < sizeof two / sizeof *two; i++) {
         if (strcmp(set, two[i]) == 0)
             return 2;
@@ -455,6 +458,18 @@ static const struct {
               "start=$b, end=$c, step=$d](?b)) => slice[axis=$a, start=$b, end=$c, "
               "step=$d](matmul(?a, ?b)) where rank(?a) == rank(?b) && dim(?a, $a) == "
               "dim(?b, $a) && $a < rank(?a) - 2"},
+    /* the same along the axis, whichever it is */
+    {SHIFTS, "softmax[axis=$a](sub(?a, ?b)) => softmax[axis=$a](?a) where rank(?b) == "
+             "rank(?a) && dim(?b, $a) == 1"},
+    /* 1x1 kernels of images, with whatever groups */
+    {SCALED, "conv[dilations=$a, group=$b](resize[mode=$c, scales=$d](?a), ?b) => "
+             "resize[mode=$c, scales=$d](conv[dilations=$a, group=$b](?a, ?b)) where "
+             "rank(?a) == 4 && dim(?b, -2) == 1 && dim(?b, -1) == 1 && rank(?b) == 4"},
+    /* a kernel widened by zeros, at every rank, but not dilated */
+    {WIDE, "conv[strides=$a, pads=$b, group=$c](?a, pad[pads=$d](?b)) => "
+           "conv[strides=$a, pads=$b - (skip(take($d, rank(?a)), 2) ++ skip($d, "
+           "rank(?a) + 2)), group=$c](?a, ?b) where take($d, 2) == [0, 0] && "
+           "take(skip($d, rank(?a)), 2) == [0, 0]"},
     /* a bias along other axes */
     {BIASES, "add(?a, slice[axis=$a, start=$b, end=$c, step=$d](?b)) => slice[axis=$a, "
              "start=$b, end=$c, step=$d](add(?b, ?a)) where $a < rank(?b) - rank(?a)"},
