@@ -26,7 +26,8 @@ struct noe_grouper {
     noe_known *known;    /* the most general variants so far */
     noe_group *deferred;
     int n_deferred, cap_deferred;
-    int *group_of; /* pairs of this space, by id */
+    int *group_of;  /* pairs of this space, by id */
+    bool *is_first; /* that the group was made for; by id, too */
     /* the round */
     const noe_pair *pairs;
     noe_lifted lifted[LIFT_ROUND];
@@ -189,6 +190,7 @@ static int place(noe_grouper *g, int i, noe_space_stats *stats)
         stats->n_repeated++;
         return add_deferred(g, &group, stats);
     }
+    g->is_first[pair->id] = true;
     return pair->is_deferred ? add_deferred(g, &group, stats)
                              : add_group(g, &group, stats);
 }
@@ -199,13 +201,27 @@ static noe_group *group_at(noe_grouper *g, int number)
                               : &g->out->groups[number];
 }
 
+/* Whether a pair of the group itself is in the derivation: another one of which it is
+ * the general form, too. */
+static bool names(const noe_grouper *g, const noe_pair *pair, int group)
+{
+    for (int i = 0; i < pair->why.n; i++) {
+        int rule = pair->why.steps[i].rule;
+        if (rule != NOE_STEP_SWAP && g->group_of[rule] == group)
+            return true;
+    }
+    return false;
+}
+
 /* The steps of a derivation of pairs, as steps of groups. A group stands for its pair
  * in whatever variant is proved, hence its last one. */
 static void set_steps(noe_grouper *g, const noe_pair *pair)
 {
+    if (!g->is_first[pair->id])
+        return; /* others of the group may be derived from it, and it from none */
     int number = g->group_of[pair->id];
     noe_group *group = number == NOE_GROUP_NONE ? NULL : group_at(g, number);
-    if (!group || group->n_steps > 0 || pair->why.n == 0)
+    if (!group || group->n_steps > 0 || pair->why.n == 0 || names(g, pair, number))
         return;
     group->steps = noe_calloc((size_t)pair->why.n, sizeof *group->steps);
     group->n_steps = pair->why.n;
@@ -232,6 +248,7 @@ noe_status noe_grouper_add(noe_grouper *g, const noe_pair *pairs, int n,
     noe_status status = NOE_OK;
     int *group_of = noe_malloc(((size_t)n + 1) * sizeof *group_of);
     g->group_of = group_of;
+    g->is_first = noe_calloc((size_t)n + 1, sizeof *g->is_first);
     for (int i = 0; i < n; i++)
         group_of[i] = NOE_GROUP_NONE;
     for (int first = 0; first < n && status == NOE_OK; first += LIFT_ROUND) {
@@ -247,7 +264,9 @@ noe_status noe_grouper_add(noe_grouper *g, const noe_pair *pairs, int n,
     for (int i = 0; i < n && status == NOE_OK; i++)
         set_steps(g, &pairs[i]);
     free(group_of);
+    free(g->is_first);
     g->group_of = NULL;
+    g->is_first = NULL;
     return status;
 }
 

@@ -90,6 +90,8 @@ static noe_rule_set *candidates(const char *ops, int n_levels, const noe_env *en
     noe_assert_ok(noe_generate(&options, env, &g, &err), err);
     for (int i = 0; i < g.n_groups; i++) {
         const char *text = g.groups[i].variants.text[0];
+        for (int k = 0; k < g.groups[i].n_steps; k++)
+            ck_assert_msg(g.groups[i].steps[k].group != i, "%s derives itself", text);
         if (g.groups[i].is_deferred)
             continue; /* one of those that were dropped */
         noe_assert_ok(noe_rule_parse(text, SIZE_MAX, rule, &err), err);
