@@ -67,6 +67,12 @@ static void cuts_conv(const cut_query *q, uint32_t *cuts)
     cuts[1] = q->b->cuts[0];
 }
 
+static void cuts_conv_transpose(const cut_query *q, uint32_t *cuts)
+{
+    cuts[0] = q->a->cuts[0];
+    cuts[1] = q->b->cuts[1];
+}
+
 static void cuts_concat(const cut_query *q, uint32_t *cuts)
 {
     int axis = (int)axis_of(q);
@@ -99,7 +105,7 @@ typedef void cut_fn(const cut_query *q, uint32_t *cuts);
 static cut_fn *const cut_rules[NOE_OP_COUNT] = {
     [NOE_OP_MATMUL] = cuts_matmul,       [NOE_OP_CONV] = cuts_conv,
     [NOE_OP_CONCAT] = cuts_concat,       [NOE_OP_SLICE] = cuts_slice,
-    [NOE_OP_TRANSPOSE] = cuts_transpose,
+    [NOE_OP_TRANSPOSE] = cuts_transpose, [NOE_OP_CONV_TRANSPOSE] = cuts_conv_transpose,
 };
 
 void noe_cuts_derive(const noe_universe *u, const noe_enode *e, int out_shape,

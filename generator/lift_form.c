@@ -470,12 +470,25 @@ static bool is_picked(const noe_slot *s, const noe_slot *perm, const noe_slot *a
     return have == want;
 }
 
+/* Indices of indices. */
+static bool is_picked_index(const noe_slot *s, const noe_slot *list, const noe_slot *at)
+{
+    bool same = s->param == NOE_PARAM_INDICES && list->param == NOE_PARAM_INDICES &&
+                at->param == NOE_PARAM_INDICES && s->value.n == at->value.n;
+    for (int i = 0; same && i < s->value.n; i++)
+        same = at->value.list[i] < list->value.n &&
+               s->value.list[i] == list->value.list[at->value.list[i]];
+    return same;
+}
+
 static void add_pick_forms(const noe_forms *l, noe_slot *s)
 {
     for (int i = 0; i < l->n_slots * l->n_slots; i++) {
         int perm = i / l->n_slots, at = i % l->n_slots;
         const noe_slot *p = &l->slots[perm], *a = &l->slots[at];
-        if (p->param == NOE_PARAM_PERM && p != s && a != s && is_picked(s, p, a))
+        if (p != s && a != s && p != a &&
+            (p->param == NOE_PARAM_PERM ? is_picked(s, p, a)
+                                        : is_picked_index(s, p, a)))
             add_form(s, (noe_form){.kind = NOE_FORM_PICK, .other = perm, .other2 = at});
     }
 }
@@ -642,7 +655,7 @@ static void collect_forms(noe_forms *l)
             add_form(s, (noe_form){.kind = NOE_FORM_VARIABLE});
         if (may_be_variable(l, s))
             add_variables(l, s);
-        if (is_axes_like(s->param))
+        if (is_axes_like(s->param) || s->param == NOE_PARAM_INDICES)
             add_pick_forms(l, s);
         if (is_bound(s->param))
             add_bound_forms(l, s);

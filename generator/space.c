@@ -17,7 +17,8 @@
 #define MASK       NOE_ROLE_MASK
 
 const char noe_space_names[] = "default, taso, matrix, product, layout, image, order, "
-                               "batch, kernel, group, shift, mask, choice";
+                               "batch, kernel, group, shift, mask, choice, index, "
+                               "upscale";
 
 /* Values of one parameter worth enumerating, for one operator or for all. Numbers are
  * lists of one entry, floating-point ones in quarters. */
@@ -57,6 +58,7 @@ typedef struct space_spec {
     const reshape_spec *reshapes;
     int n_reshapes;
     unsigned without_traits;
+    const char *about; /* without any of these it is left out; NULL: always there */
     const char *only,
         *without; /* operators by name, blank-separated; NULL: all, none */
     bool equal_shapes, keep_kernels, is_ordered, any_roles, wide_kernels;
@@ -290,6 +292,41 @@ static const leaf_spec choice_leaves[] = {
     {"s", 1, 0, {0}, DATA, 0, 0, ANY_OP},
 };
 
+/* Picking places of an axis: first and last ones, another order, one twice. */
+static const leaf_spec index_leaves[] = {
+    {"x", 3, 2, {2, 3}, DATA, 1, 1, ANY_OP},
+    {"w", 2, 2, {3, 4}, WEIGHT, 0, 0, ANY_OP},
+    {"r", 1, 1, {3}, DATA, 0, 0, ANY_OP},
+};
+static const choice index_choices[] = {
+    {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
+    {ANY_OP, NOE_PARAM_AXES, 2, {{1, {0}}, {1, {1}}}},
+    {ANY_OP, NOE_PARAM_KEEPDIMS, 1, {{1, {1}}}},
+    {ANY_OP, NOE_PARAM_PERM, 1, {{2, {1, 0}}}},
+    {ANY_OP,
+     NOE_PARAM_INDICES,
+     4,
+     {{2, {0, 1}}, {2, {1, 2}}, {3, {2, 0, 1}}, {2, {1, 1}}}},
+};
+
+/* What makes images larger. */
+static const leaf_spec upscale_leaves[] = {
+    {"x", 2, 4, {2, 3, 3, 4}, DATA, 0, 0, ANY_OP},
+    {"w", 2, 4, {3, 2, 2, 2}, WEIGHT, 1, 1, ANY_OP},
+    {"b", 1, 3, {2, 1, 1}, WEIGHT, 0, 0, ANY_OP},
+    {"s", 1, 0, {0}, WEIGHT, 0, 0, ANY_OP},
+};
+static const choice upscale_choices[] = {
+    {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
+    {ANY_OP, NOE_PARAM_STEP, 1, {{1, {1}}}},
+    {ANY_OP, NOE_PARAM_STRIDES, 2, {{2, {1, 1}}, {2, {2, 2}}}},
+    {ANY_OP, NOE_PARAM_DILATIONS, 1, {{2, {1, 1}}}},
+    {ANY_OP, NOE_PARAM_PADS, 1, {{4, {0, 0, 0, 0}}}},
+    {ANY_OP, NOE_PARAM_GROUP, 2, {{1, {1}}, {1, {2}}}},
+    {ANY_OP, NOE_PARAM_MODE, 2, {{1, {0}}, {1, {1}}}},
+    {ANY_OP, NOE_PARAM_SCALES, 1, {{2, {2, 1}}}},
+};
+
 #define TABLES(LEAVES, CHOICES)                                         \
     .leaves = (LEAVES), .n_leaves = N_OF(LEAVES), .choices = (CHOICES), \
     .n_choices = N_OF(CHOICES)
@@ -389,13 +426,32 @@ static const space_spec specs[] = {
     {.name = "mask",
      .by_default = true,
      TABLES(mask_leaves, matrix_choices),
+     .about = "where",
      .only = "where add mul neg relu transpose slice concat",
      .max_elements = 24,
      .max_dim = 12,
      .n_samples = 16},
+    {.name = "index",
+     .by_default = true,
+     TABLES(index_leaves, index_choices),
+     .about = "gather",
+     .only = "gather add mul relu matmul concat transpose reduce_sum",
+     .max_elements = 36,
+     .max_dim = 12,
+     .n_samples = 8},
+    {.name = "upscale",
+     .by_default = true,
+     TABLES(upscale_leaves, upscale_choices),
+     .about = "conv_transpose resize",
+     .only = "conv_transpose resize add mul concat slice",
+     .batch_cut = 1,
+     .max_elements = 500,
+     .max_dim = 16,
+     .n_samples = 4},
     {.name = "choice",
      .by_default = true,
      TABLES(choice_leaves, matrix_choices),
+     .about = "where",
      .only = "where transpose slice concat",
      .deeper = 1,
      .max_elements = 24,
@@ -602,10 +658,15 @@ static noe_status check_names(const char *ops, noe_error *err)
     }
 }
 
-/* Whether operators are left; conditions without a choice are of no use. */
-static bool is_of_use(const noe_space *space)
+/* Whether operators are left that the space is about: other spaces have the rest. */
+static bool is_of_use(const space_spec *spec, const noe_space *space)
 {
-    return space->n_moves > 0 && (space->has_three || space->n_roles < NOE_ROLES);
+    for (int i = 0; i < space->n_moves; i++) {
+        if (!spec->about ||
+            is_listed(spec->about, noe_op_get(space->moves[i].op)->name, ' '))
+            return true;
+    }
+    return false;
 }
 
 /* "matrix,batch:add,matmul": these spaces, restricted to these operators. */
@@ -622,7 +683,7 @@ static noe_status build_listed(const char *ops, const char *colon, noe_space *sp
             return noe_fail(err, NOE_ERR_ARG, "'%.*s' is no space (%s)", (int)len, p,
                             noe_space_names);
         build(&specs[i], colon + 1, &spaces[*n]);
-        *n += is_of_use(&spaces[*n]);
+        *n += is_of_use(&specs[i], &spaces[*n]);
         p += len + 1;
     }
     return NOE_OK;
@@ -650,7 +711,7 @@ noe_status noe_space_build(const char *ops, noe_space *spaces, int *n, noe_error
             continue;
         NOE_ASSERT(*n < NOE_SPACE_MAX);
         build(&specs[i], all ? NULL : ops, &spaces[*n]);
-        *n += is_of_use(&spaces[*n]);
+        *n += is_of_use(&specs[i], &spaces[*n]);
     }
     return NOE_OK;
 }

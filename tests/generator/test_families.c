@@ -46,6 +46,9 @@ static const struct {
     {"pad", "image,layout:conv,average_pool,pad,relu,add,mul", 2, false},
     {"pool", "image,kernel:conv,average_pool,mul,reshape", 2, false},
     {"group", "group:conv,mul,concat", 3, true},
+    {"gather", "index:gather,add,mul,relu,matmul,concat,transpose,reduce_sum", 2,
+     false},
+    {"upscale", "upscale:conv_transpose,resize,add,mul,concat,slice", 3, false},
     {"choice", "mask:where,add,mul,neg,relu", 3, true},
     {"choice_layout", "choice:where,transpose,slice,concat", 3, false},
 };

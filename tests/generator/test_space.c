@@ -76,6 +76,31 @@ START_TEST(test_space_restricts_to_named_operators)
 }
 END_TEST
 
+/* Spaces for the sake of some operators are there with these alone. */
+START_TEST(test_space_is_about_operators)
+{
+    static const struct {
+        const char *ops, *space;
+        bool is_there;
+    } cases[] = {
+        {"add,relu", "mask", false},      {"where,relu", "mask", true},
+        {"transpose", "choice", false},   {"where,transpose", "choice", true},
+        {"add,matmul", "index", false},   {"gather,matmul", "index", true},
+        {"mul,concat", "upscale", false}, {"conv_transpose", "upscale", true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        noe_error err = {0};
+        bool is_there = false;
+        int n;
+        noe_assert_ok(noe_space_build(cases[i].ops, spaces, &n, &err), err);
+        for (int s = 0; s < n; s++)
+            is_there = is_there || strcmp(spaces[s].name, cases[i].space) == 0;
+        ck_assert_msg(is_there == cases[i].is_there, "%s: %s", cases[i].ops,
+                      cases[i].space);
+    }
+}
+END_TEST
+
 static const noe_move *find_move(const noe_space *s, noe_op op, noe_move_kind kind)
 {
     for (int i = 0; i < s->n_moves; i++) {
@@ -136,6 +161,7 @@ Suite *suite_space(void)
     tcase_add_test(tc, test_space_has_no_composites);
     tcase_add_test(tc, test_space_refuses_unknown_names);
     tcase_add_test(tc, test_space_restricts_to_named_operators);
+    tcase_add_test(tc, test_space_is_about_operators);
     tcase_add_test(tc, test_space_move_checks_types_and_roles);
     tcase_add_test(tc, test_space_cuts_give_both_parts);
     suite_add_tcase(s, tc);
