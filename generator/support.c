@@ -67,6 +67,31 @@ const noe_support *noe_support_at(const noe_universe *u, uint32_t value, uint32_
     return supports_of(u, value, &n) + i;
 }
 
+/* A support in one vector: what a level costs is mostly the comparing of supports. */
+typedef uint32_t lanes __attribute__((vector_size(16)));
+_Static_assert(NOE_MAX_SUPPORT == 4, "a support is a vector of four");
+
+static int count_lanes(lanes mask)
+{
+    lanes ones = -mask; /* a lane of a mask is 0 or all ones */
+    return (int)(ones[0] + ones[1] + ones[2] + ones[3]);
+}
+
+/* The size of the union: an instance of one is equal to at most one of the other. */
+static int size_of_union(const noe_support *a, const noe_support *b)
+{
+    const lanes none = {NOE_NO_OPERAND, NOE_NO_OPERAND, NOE_NO_OPERAND, NOE_NO_OPERAND};
+    lanes x, y;
+    memcpy(&x, a->instance, sizeof x);
+    memcpy(&y, b->instance, sizeof y);
+    lanes alike = (lanes)(x == y) |
+                  (lanes)(x == __builtin_shufflevector(y, y, 1, 2, 3, 0)) |
+                  (lanes)(x == __builtin_shufflevector(y, y, 2, 3, 0, 1)) |
+                  (lanes)(x == __builtin_shufflevector(y, y, 3, 0, 1, 2));
+    lanes of_x = (lanes)(x != none), of_y = (lanes)(y != none);
+    return count_lanes(of_x & ~alike) + count_lanes(of_y);
+}
+
 int noe_support_least(const noe_universe *u, uint32_t x, uint32_t y, uint32_t *i,
                       uint32_t *j, noe_support *out)
 {
@@ -78,17 +103,15 @@ int noe_support_least(const noe_universe *u, uint32_t x, uint32_t y, uint32_t *i
         bound = u->values[y].level;
     for (uint32_t p = 0; p < n_x && least > bound; p++) {
         for (uint32_t q = 0; q < n_y && least > bound; q++) {
-            noe_support both;
-            int size = noe_support_unite(&xs[p], &ys[q], &both);
+            int size = size_of_union(&xs[p], &ys[q]);
             if (size >= least)
                 continue;
             least = size;
             *i = p;
             *j = q;
-            *out = both;
         }
     }
-    return least;
+    return least <= NOE_MAX_LEVEL ? noe_support_unite(&xs[*i], &ys[*j], out) : least;
 }
 
 int noe_support_least_of(const noe_universe *u, const uint32_t *values, int n,
