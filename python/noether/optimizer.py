@@ -7,6 +7,7 @@ import ctypes
 import json
 import os
 import pathlib
+import warnings
 from typing import Any, Callable, Dict, List, Optional
 
 from ._library import LOG, PROGRESS, NoetherError, lib
@@ -102,6 +103,8 @@ def _take_report(pointer: ctypes.c_void_p, options: Options) -> Report:
     facts["warnings"] = options.warnings
     report = Report(text, facts, bool(lib.report_interrupted(pointer)))
     lib.report_free(pointer)
+    for warning in options.warnings:
+        warnings.warn(warning, RuntimeWarning, stacklevel=3)
     return report
 
 

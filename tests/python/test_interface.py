@@ -13,6 +13,7 @@ import runpy
 import sys
 import tempfile
 import traceback
+import warnings
 
 import numpy as np
 
@@ -400,6 +401,16 @@ def errors_name_the_place():
     raises("parse", "model: ", noether.load, b"junk")
     loaded = noether.load(idle().serialize())
     raises("argument", "loaded model", loaded.new_input, (1,))
+
+
+@case
+def warnings_are_seen():
+    """A rule set with nothing in it: --only-rule names one, --skip-rule the same."""
+    rule = noether.optimize(idle(), device="roofline").report.rules[0]["id"]
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        noether.optimize(idle(), device="roofline", only_rule=rule, skip_rule=rule)
+    assert any("no usable rule" in str(w.message) for w in seen), seen
 
 
 @case
