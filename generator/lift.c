@@ -381,24 +381,6 @@ static void generalize_slots(lifter *l, slot_filter *filter)
 
 /* Axes */
 
-static bool has_axes(const lifter *l)
-{
-    for (int i = 0; i < l->forms.n_slots; i++) {
-        if (noe_slot_is_axis(&l->forms.slots[i]))
-            return true;
-    }
-    return false;
-}
-
-static void set_axes(const lifter *l, noe_choice *c, noe_form_kind kind)
-{
-    for (int i = 0; i < l->forms.n_slots; i++) {
-        int f = noe_slot_find(&l->forms.slots[i], kind);
-        if (noe_slot_is_axis(&l->forms.slots[i]) && f >= 0)
-            c->form[i] = f;
-    }
-}
-
 static void say_ranks(const lifter *l, noe_choice *c, noe_rank_said said)
 {
     for (int v = 0; v < l->forms.pair->n_vars; v++)
@@ -417,7 +399,7 @@ static bool weaken_ranks(lifter *l, noe_rank_said said)
         noe_choice c = l->c;
         noe_look look;
         say_ranks(l, &c, said);
-        set_axes(l, &c, kinds[k]);
+        noe_choice_set_axes(&c, &l->forms, kinds[k]);
         if (!may_follow(l, &c, &look) ||
             (found &&
              __builtin_popcount(look.ranks) <= __builtin_popcount(best_look.ranks)))
@@ -425,7 +407,7 @@ static bool weaken_ranks(lifter *l, noe_rank_said said)
         best = c;
         best_look = look;
         found = true;
-        if (!has_axes(l))
+        if (!noe_forms_have_axes(&l->forms))
             break;
     }
     if (found)
@@ -778,7 +760,7 @@ static void lift_plainly(lifter *l, const noe_choice *general, noe_form_kind axe
 {
     noe_choice c = *general;
     noe_look look;
-    set_axes(l, &c, axes);
+    noe_choice_set_axes(&c, &l->forms, axes);
     choose_conditions(l, &c, NOE_RANK_NOT_SAID);
     l->look.n_found = MIN_FOUND;
     if (!may_follow(l, &c, &look))
@@ -821,6 +803,24 @@ static void generalize_groups(lifter *l)
     }
 }
 
+/* Any bounds of one axis are worth more than the pair's bounds of any axis. */
+static void free_bounds(lifter *l)
+{
+    noe_choice fixed = l->c, c = l->c;
+    noe_look look = l->look;
+    for (int i = 0; i < l->forms.n_slots * l->forms.pair->n_vars; i++)
+        if (l->forms.slots[i % l->forms.n_slots].param == NOE_PARAM_AXIS &&
+            noe_forms_aligned(&l->forms, i / l->forms.n_slots, i % l->forms.n_slots) >=
+                0)
+            return; /* any axis of a batch is worth more */
+    noe_choice_set_axes(&c, &l->forms, NOE_FORM_FROM_END);
+    if (!noe_choice_fixes_bound(&l->c, &l->forms) || !try_choice(l, &c))
+        return;
+    generalize_slots(l, noe_slot_is_bound);
+    if (noe_choice_fixes_bound(&l->c, &l->forms))
+        take(l, &fixed, &look);
+}
+
 static void generalize(lifter *l)
 {
     generalize_groups(l);
@@ -833,6 +833,7 @@ static void generalize(lifter *l)
     generalize_axes(l);
     generalize_slots(l, noe_slot_is_flag);
     generalize_slots(l, noe_slot_is_bound);
+    free_bounds(l);
     drop_single_ranks(l);
     drop_twins(l);
     weaken_spreads(l, false);

@@ -882,3 +882,32 @@ bool noe_choice_say_images(noe_choice *c, const noe_forms *forms)
     }
     return any;
 }
+
+bool noe_forms_have_axes(const noe_forms *f)
+{
+    for (int i = 0; i < f->n_slots; i++) {
+        if (noe_slot_is_axis(&f->slots[i]))
+            return true;
+    }
+    return false;
+}
+
+void noe_choice_set_axes(noe_choice *c, const noe_forms *forms, noe_form_kind kind)
+{
+    for (int i = 0; i < forms->n_slots; i++) {
+        int f = noe_slot_find(&forms->slots[i], kind);
+        if (noe_slot_is_axis(&forms->slots[i]) && f >= 0)
+            c->form[i] = f;
+    }
+}
+
+bool noe_choice_fixes_bound(const noe_choice *c, const noe_forms *forms)
+{
+    bool any = false;
+    for (int i = 0; i < forms->n_slots; i++) {
+        const noe_slot *s = &forms->slots[i];
+        any = any || (noe_slot_is_bound(s) && noe_slot_is_useless(s) &&
+                      s->forms[c->form[i]].kind == NOE_FORM_LITERAL);
+    }
+    return any;
+}

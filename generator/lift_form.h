@@ -160,6 +160,13 @@ bool noe_choice_spread_axes(noe_choice *c, const noe_forms *forms);
  * spatial axes; whether that says something. */
 bool noe_choice_say_images(noe_choice *c, const noe_forms *forms);
 
+bool noe_forms_have_axes(const noe_forms *f);
+/* All axes in that form. */
+void noe_choice_set_axes(noe_choice *c, const noe_forms *forms, noe_form_kind kind);
+
+/* Whether a bound of a slice is the pair's number. */
+bool noe_choice_fixes_bound(const noe_choice *c, const noe_forms *forms);
+
 char noe_var_letter(int var);
 /* lift_text.c. Rule text: variables by letter, parameter variables "$p<slot>". */
 void noe_variant_print(noe_buf *b, const noe_forms *f, const noe_choice *c);
