@@ -213,15 +213,21 @@ static noe_status read_type(const noether_type *from, noe_type *to, noe_error *e
     return NOE_OK;
 }
 
+/* A value of the type may be added. */
+static noe_status want_typed(const noether_model *m, const noether_type *type,
+                             noe_type *t, noe_error *err)
+{
+    NOE_TRY(want_builder(m, err));
+    return read_type(type, t, err);
+}
+
 NOE_API noether_status noether_add_input(noether_model *m, const char *name,
                                          const noether_type *type, noether_value *value,
                                          noether_error *e)
 {
     noe_error err = {0};
     noe_type t;
-    noe_status status = want_builder(m, &err);
-    if (status == NOE_OK)
-        status = read_type(type, &t, &err);
+    noe_status status = want_typed(m, type, &t, &err);
     if (status == NOE_OK)
         status = noe_builder_input(m->builder, name, &t, value, &err);
     return noe_api_status(status, &err, e);
@@ -234,9 +240,7 @@ NOE_API noether_status noether_add_weight(noether_model *m, const char *name,
 {
     noe_error err = {0};
     noe_type t;
-    noe_status status = want_builder(m, &err);
-    if (status == NOE_OK)
-        status = read_type(type, &t, &err);
+    noe_status status = want_typed(m, type, &t, &err);
     if (status == NOE_OK)
         status = noe_builder_weight(m->builder, name, &t, data, bytes, value, &err);
     return noe_api_status(status, &err, e);

@@ -220,16 +220,25 @@ static noe_status scale_and_shift(noe_call *c, double *v, const noe_dims *shape)
     return NOE_OK;
 }
 
+/* The first axis that is normalized over, and the elements from there on. */
+static noe_status read_rows(noe_call *c, int *axis, int64_t *n)
+{
+    const noe_dims *shape = &c->in[0]->shape;
+    NOE_TRY(need_float(c));
+    NOE_TRY(noe_call_axis(c, noe_call_int(c, "axis", -1), shape->rank, axis));
+    *n = noe_dims_count(shape, *axis, shape->rank);
+    return NOE_OK;
+}
+
 static noe_status run_layer_norm(noe_call *c)
 {
     const noe_run_value *x = c->in[0];
-    int axis, rank = x->shape.rank;
-    NOE_TRY(need_float(c));
-    NOE_TRY(noe_call_axis(c, noe_call_int(c, "axis", -1), rank, &axis));
-    int64_t n = noe_dims_count(&x->shape, axis, rank);
+    int axis;
+    int64_t n;
+    NOE_TRY(read_rows(c, &axis, &n));
     double *v = noe_call_f64(c, x), epsilon = noe_call_float(c, "epsilon", 1e-5F);
     noe_dims outer = x->shape;
-    for (int i = axis; i < rank; i++)
+    for (int i = axis; i < outer.rank; i++)
         outer.dim[i] = 1;
     noe_elem stash = (noe_elem)noe_call_int(c, "stash_type", NOE_ELEM_F32);
     NOE_OUT(y, c, 0, x->elem, &x->shape);
@@ -248,10 +257,9 @@ static noe_status run_layer_norm(noe_call *c)
 static noe_status run_rms_norm(noe_call *c)
 {
     const noe_run_value *x = c->in[0];
-    int axis, rank = x->shape.rank;
-    NOE_TRY(need_float(c));
-    NOE_TRY(noe_call_axis(c, noe_call_int(c, "axis", -1), rank, &axis));
-    int64_t n = noe_dims_count(&x->shape, axis, rank);
+    int axis;
+    int64_t n;
+    NOE_TRY(read_rows(c, &axis, &n));
     double *v = noe_call_f64(c, x), epsilon = noe_call_float(c, "epsilon", 1e-5F);
     NOE_OUT(y, c, 0, x->elem, &x->shape);
     for (int64_t row = 0; row < (n ? x->n / n : 0); row++) {

@@ -67,6 +67,16 @@ static noe_status plan(noe_call *c, noe_dims a, noe_dims b, batch *p)
     return NOE_OK;
 }
 
+static void multiply_integers(noe_call *c, const batch *p, const int64_t *u,
+                              const int64_t *v, noe_run_value *y)
+{
+    int64_t *t = NOE_ZEROS(c, int64_t, y->n);
+    for (int64_t i = 0; i < p->count; i++)
+        multiply_i64(u + p->at_a[i] * p->m * p->k, v + p->at_b[i] * p->k * p->n,
+                     t + i * p->m * p->n, p->m, p->k, p->n);
+    noe_run_store_i64(y, t);
+}
+
 static noe_status run_mat_mul(noe_call *c)
 {
     const noe_run_value *a = c->in[0], *b = c->in[1];
@@ -86,12 +96,7 @@ static noe_status run_mat_mul(noe_call *c)
     }
     if (!noe_elem_is_integer((int)a->elem))
         return noe_call_bad_type(c);
-    int64_t *u = noe_call_i64(c, a), *v = noe_call_i64(c, b);
-    int64_t *t = NOE_ZEROS(c, int64_t, y->n);
-    for (int64_t i = 0; i < p.count; i++)
-        multiply_i64(u + p.at_a[i] * p.m * p.k, v + p.at_b[i] * p.k * p.n,
-                     t + i * p.m * p.n, p.m, p.k, p.n);
-    noe_run_store_i64(y, t);
+    multiply_integers(c, &p, noe_call_i64(c, a), noe_call_i64(c, b), y);
     return NOE_OK;
 }
 
@@ -123,11 +128,7 @@ static noe_status run_mat_mul_integer(noe_call *c)
     NOE_TRY(take_off(c, 2, u, a, true));
     NOE_TRY(take_off(c, 3, v, b, false));
     NOE_OUT(y, c, 0, NOE_ELEM_I32, &p.shape);
-    int64_t *t = NOE_ZEROS(c, int64_t, y->n);
-    for (int64_t i = 0; i < p.count; i++)
-        multiply_i64(u + p.at_a[i] * p.m * p.k, v + p.at_b[i] * p.k * p.n,
-                     t + i * p.m * p.n, p.m, p.k, p.n);
-    noe_run_store_i64(y, t);
+    multiply_integers(c, &p, u, v, y);
     return NOE_OK;
 }
 

@@ -86,6 +86,20 @@ static noe_dims squeeze(const noe_dims *kept, const bool *gone, bool keeps)
     return out;
 }
 
+/* What goes where, and the shape of the result. */
+static noe_status plan(noe_call *c, const noe_run_value *x, int64_t **to,
+                       noe_dims *shape)
+{
+    bool gone[NOE_RUN_MAX_RANK], is_noop;
+    noe_dims kept;
+    NOE_TRY(read_axes(c, x->shape.rank, gone, &is_noop));
+    for (int i = 0; i < x->shape.rank && is_noop; i++)
+        gone[i] = false;
+    *to = targets(c, &x->shape, gone, &kept);
+    *shape = squeeze(&kept, gone, noe_call_int(c, "keepdims", 1) != 0);
+    return NOE_OK;
+}
+
 static void reduce_integers(noe_call *c, const reducer *r, const noe_run_value *x,
                             const int64_t *to, noe_run_value *y, int64_t start)
 {
@@ -101,13 +115,9 @@ static void reduce_integers(noe_call *c, const reducer *r, const noe_run_value *
 static noe_status reduce(noe_call *c, const reducer *r)
 {
     const noe_run_value *x = c->in[0];
-    bool gone[NOE_RUN_MAX_RANK], is_noop;
-    noe_dims kept;
-    NOE_TRY(read_axes(c, x->shape.rank, gone, &is_noop));
-    for (int i = 0; i < x->shape.rank && is_noop; i++)
-        gone[i] = false;
-    int64_t *to = targets(c, &x->shape, gone, &kept);
-    noe_dims shape = squeeze(&kept, gone, noe_call_int(c, "keepdims", 1) != 0);
+    int64_t *to;
+    noe_dims shape;
+    NOE_TRY(plan(c, x, &to, &shape));
     NOE_OUT(y, c, 0, x->elem, &shape);
     if (noe_elem_is_integer((int)x->elem) && r->step_integer) {
         reduce_integers(c, r, x, to, y, noe_run_wrap(x->elem, r->start_integer));
@@ -164,13 +174,9 @@ static noe_status run_log_sum_exp(noe_call *c)
     const noe_run_value *x = c->in[0];
     if (!noe_elem_is_float((int)x->elem))
         return reduce(c, &plain);
-    bool gone[NOE_RUN_MAX_RANK], is_noop;
-    noe_dims kept;
-    NOE_TRY(read_axes(c, x->shape.rank, gone, &is_noop));
-    for (int i = 0; i < x->shape.rank && is_noop; i++)
-        gone[i] = false;
-    int64_t *to = targets(c, &x->shape, gone, &kept);
-    noe_dims shape = squeeze(&kept, gone, noe_call_int(c, "keepdims", 1) != 0);
+    int64_t *to;
+    noe_dims shape;
+    NOE_TRY(plan(c, x, &to, &shape));
     NOE_OUT(y, c, 0, x->elem, &shape);
     double *v = noe_call_f64(c, x), *most = NOE_ZEROS(c, double, y->n);
     double *total = NOE_ZEROS(c, double, y->n);
