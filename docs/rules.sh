@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # docs/rules.sh BUILD_DIR DB > docs/rules.md: the rule set in DB by family, bound and verdict,
-# and ten rules worth a look. Takes the growth by family from bench/results/families.md.
+# and rules worth a look. The growth by family is taken from bench/results/generator.md.
 # Needs sqlite3.
 set -euo pipefail
 [ $# -eq 2 ] || { echo "usage: $0 BUILD_DIR DB > docs/rules.md" >&2; exit 2; }
@@ -18,13 +18,15 @@ cat <<END
 # The rules
 
 Made by \`docs/rules.sh build/release build/rules.db > docs/rules.md\`, for the operator table
-$(one "SELECT op_table_hash FROM run WHERE stage = 'verify' ORDER BY id DESC LIMIT 1").
+$(one "SELECT op_table_hash FROM run WHERE stage = 'verify' ORDER BY id DESC LIMIT 1");
+candidates and rules are those of a database generated with
+\`$(one "SELECT config FROM run WHERE stage = 'generate' ORDER BY id LIMIT 1")\`.
 What the verdicts and tiers mean is in [guarantee.md](guarantee.md); how the columns are
 named, in [ruledb.md](ruledb.md).
 
-## By family and bound, before and after pruning
+## By family, before and after pruning, at three operators
 
-$(sed -n '/^Made by/,$p' "$here/bench/results/families.md")
+$(sed -n '/^## Everything, three/,/^What the speed-ups/{/^##/d;/^What the/d;p}' "$here/bench/results/generator.md")
 
 ## What became of the candidates
 
@@ -74,7 +76,7 @@ ask "WITH r AS (SELECT *, ' ' || lhs_ops || ' ' || rhs_ops || ' ' AS ops FROM ru
   FROM f GROUP BY family ORDER BY count(*) DESC"
 cat <<'END'
 
-## Ten rules that may surprise
+## Rules that may surprise
 
 Each as `noether-rules show` tells it: the text, the proof, and what it was found as.
 END
