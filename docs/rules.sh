@@ -28,6 +28,9 @@ named, in [ruledb.md](ruledb.md).
 
 $(sed -n '/^## Everything, three/,/^What the speed-ups/{/^##/d;/^What the/d;p}' "$here/bench/results/generator.md")
 
+At four and five operators, family by family:
+[bench/results/families.md](../bench/results/families.md).
+
 ## What became of the candidates
 
 Level is the number of operators of the larger side of the pair that a candidate comes from.
