@@ -133,7 +133,6 @@ static void print_space(noe_buf *b, const noe_space_stats *s)
         {"minimize.underived", s->minimize.n_underived},
         {"lift.pairs", s->n_pairs},
         {"lift.unlifted", s->n_unlifted},
-        {"lift.widening", s->n_widening},
         {"lift.same", s->n_same},
         {"lift.repeated", s->n_repeated},
         {"lift.deferred", s->n_deferred},

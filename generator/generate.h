@@ -28,7 +28,6 @@ typedef struct noe_space_stats {
     noe_minimize_stats minimize;
     uint64_t n_pairs;      /* handed to lifting */
     uint64_t n_unlifted;   /* no form of them could be used as a rule */
-    uint64_t n_widening;   /* dropped: zeros or ones that only widen */
     uint64_t n_same;       /* the same text as a rule that was there already */
     uint64_t n_repeated;   /* one step by such a rule: deferred */
     uint64_t n_deferred;   /* lift groups that wait for a derivation to fail */

@@ -106,8 +106,7 @@ static void lift_one(void *ctx, int worker, uint32_t i)
     (void)worker;
     g->lifted[i].n = 0;
     g->instance_of[i] = NOE_GROUP_NONE;
-    if (!noe_pair_is_widening(&g->pairs[i]) &&
-        !noe_known_is_instance(g->known, &g->pairs[i], &g->instance_of[i]))
+    if (!noe_known_is_instance(g->known, &g->pairs[i], &g->instance_of[i]))
         noe_pair_lift(&g->pairs[i], g->env->seed, &g->lifted[i]);
 }
 
@@ -165,10 +164,6 @@ static int place(noe_grouper *g, int i, noe_space_stats *stats)
 {
     const noe_pair *pair = &g->pairs[i];
     noe_lifted *lifted = &g->lifted[i];
-    if (noe_pair_is_widening(pair)) {
-        stats->n_widening++;
-        return NOE_GROUP_NONE;
-    }
     if (g->instance_of[i] != NOE_GROUP_NONE) {
         stats->n_same++;
         return g->instance_of[i];

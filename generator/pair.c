@@ -310,27 +310,6 @@ void noe_pair_count_leaves(const noe_pair *pair, uint32_t n_constants[2],
     }
 }
 
-static bool is_plain_constant(const noe_pair_node *n)
-{
-    return !n->is_var && (n->op == NOE_OP_ZEROS || n->op == NOE_OP_ONES);
-}
-
-bool noe_pair_is_widening(const noe_pair *pair)
-{
-    for (int i = 0; i < pair->n_nodes; i++) {
-        const noe_pair_node *n = &pair->nodes[i];
-        if (n->is_var || n->n_in != 2 || !noe_op_has(n->op, NOE_TRAIT_EWISE))
-            continue;
-        for (int k = 0; k < 2; k++) {
-            const noe_pair_node *other = &pair->nodes[n->in[1 - k]];
-            if (is_plain_constant(&pair->nodes[n->in[k]]) &&
-                !is_plain_constant(other) && !noe_shape_eq(&n->shape, &other->shape))
-                return true;
-        }
-    }
-    return false;
-}
-
 /* Drops nodes and variables that no root needs. */
 static void compact(noe_pair *pair)
 {

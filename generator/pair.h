@@ -122,9 +122,6 @@ bool noe_pair_has_op(const noe_pair *pair, noe_op op);
  * beforehand. A search by cost wants such a step at once. */
 noe_pair_use noe_pair_use_of(const noe_pair *pair, int gain);
 
-/* Whether zeros or ones are there to widen something: a + 0 of more elements than a. */
-bool noe_pair_is_widening(const noe_pair *pair);
-
 /* Makes the pair more general while it still holds: terms that both sides share become
  * variables, and variables that occur several times are split. */
 void noe_pair_generalize(noe_pair *pair, uint64_t seed);
