@@ -3,8 +3,9 @@
  * The operators over the verification field; core/field.h says how each is modelled.
  *
  * An inverse costs as much as fifty products, so whole tensors are inverted together
- * (Montgomery's trick: one inverse and three products an element). That changes the
- * cost of the operators that divide, not their values; tests compare the two.
+ * (Montgomery's trick: one inverse and three products an element); signs of many
+ * residues come from one vector of powers. That changes the cost of these operators,
+ * not their values; tests compare the two.
  */
 #include "core/field.h"
 #include "core/walk.h"
@@ -127,11 +128,52 @@ static void div_together(const call *c)
     free(in[1].data);
 }
 
+static void relu_together(const call *c)
+{
+    int64_t n = count(&c->out->shape);
+    bool is_positive[NOE_FE_BLOCK];
+    for (int64_t i = 0; i < n; i += NOE_FE_BLOCK) {
+        const noe_fe *x = c->in[0].data + i;
+        noe_fe *y = c->out->data + i;
+        int size = (int)at_most(NOE_FE_BLOCK, n - i);
+        noe_fe_positive(x, size, is_positive);
+        for (int k = 0; k < size; k++)
+            y[k] = is_positive[k] ? x[k] : ZERO;
+    }
+}
+
+/* The rank of the best so far is kept. */
+static T best_of_window(const call *c, window *w, const T *x, const int64_t *out)
+{
+    int64_t lo[3], hi[3];
+    uint64_t top = 0;
+    T best = ZERO;
+    bool is_first = true;
+    clip_window(w, out, lo, hi);
+    EACH_TAP(
+        w, out, x, lo, hi, uint64_t rank = noe_fe_rank(c->field, element);
+        if (is_first || top < rank) {
+            is_first = false;
+            top = rank;
+            best = element;
+        })
+    return best;
+}
+
+static void max_pool_together(const call *c)
+{
+    window w = window_make(c, param(c, NOE_PARAM_KERNEL_SHAPE)->list,
+                           param(c, NOE_PARAM_DILATIONS));
+    pool(c, &w, best_of_window);
+}
+
 static void (*const together[NOE_OP_COUNT])(const call *c) = {
     [NOE_OP_RECIPROCAL] = reciprocal_together,
     [NOE_OP_SIGMOID] = plain_sigmoid_together,
     [NOE_OP_TANH] = tanh_together,
     [NOE_OP_DIV] = div_together,
+    [NOE_OP_RELU] = relu_together,
+    [NOE_OP_MAX_POOL] = max_pool_together,
 };
 
 void noe_eval_fe(const noe_field *field, noe_op op, const noe_params *params,

@@ -279,12 +279,16 @@ bool noe_fe_is_true(const noe_field *f, noe_fe a)
     return a.u == 1 || (a.u != 0 && (hash & 1));
 }
 
+uint64_t noe_fe_rank(const noe_field *f, noe_fe a)
+{
+    return keyed_hash(f, NOE_FIELD_HASH_ORDER, a.u);
+}
+
 int noe_fe_compare(const noe_field *f, noe_fe a, noe_fe b)
 {
     if (f->order == NOE_ORDER_NUMBER)
         return noe_fe_sign(f, noe_fe_sub(a, b));
-    uint64_t x = keyed_hash(f, NOE_FIELD_HASH_ORDER, a.u);
-    uint64_t y = keyed_hash(f, NOE_FIELD_HASH_ORDER, b.u);
+    uint64_t x = noe_fe_rank(f, a), y = noe_fe_rank(f, b);
     return x < y ? -1 : x > y;
 }
 
@@ -309,4 +313,48 @@ int noe_fe_legendre(uint32_t residue)
         flips ^= (uint32_t)zeros & TWO_IS_MINUS(n);
     }
     return 1 - 2 * (int)(flips & 1);
+}
+
+/* 1 / p mod 2^32, by Newton's iteration: each step doubles the bits that are right. */
+#define NEWTON(X)    ((X) * (2 - NOE_FIELD_P * (X)))
+#define INVERSE_OF_P NEWTON(NEWTON(NEWTON(NEWTON(NOE_FIELD_P))))
+
+/* a b / 2^32 mod p (Montgomery). */
+static inline uint32_t montgomery(uint32_t a, uint32_t b)
+{
+    uint64_t product = (uint64_t)a * b;
+    uint32_t m = (uint32_t)product * (0 - INVERSE_OF_P);
+    return noe_residue_once((uint32_t)((product + (uint64_t)m * NOE_FIELD_P) >> 32),
+                            NOE_FIELD_P);
+}
+
+/* Euler's criterion, (p - 1) / 2 = 2^30 - 168545: a nonzero a is a square if a^(2^30) =
+ * a^168545. What stands here for a is a / 2^32, which is a square if a is one. */
+NOE_FOR_VECTORS static void square_block(const uint32_t *restrict a,
+                                         uint32_t *restrict is_square)
+{
+    const uint32_t rest = (UINT32_C(1) << 30) - NOE_FIELD_Q;
+    uint32_t power[NOE_FE_BLOCK], of_rest[NOE_FE_BLOCK];
+    for (int i = 0; i < NOE_FE_BLOCK; i++)
+        power[i] = of_rest[i] = a[i];
+    for (int bit = 1; bit <= 30; bit++) {
+        for (int i = 0; i < NOE_FE_BLOCK; i++)
+            power[i] = montgomery(power[i], power[i]);
+        if (!(rest >> bit & 1))
+            continue;
+        for (int i = 0; i < NOE_FE_BLOCK; i++)
+            of_rest[i] = montgomery(of_rest[i], power[i]);
+    }
+    for (int i = 0; i < NOE_FE_BLOCK; i++)
+        is_square[i] = power[i] == of_rest[i];
+}
+
+void noe_fe_positive(const noe_fe *a, int n, bool *is_positive)
+{
+    uint32_t u[NOE_FE_BLOCK] = {0}, is_square[NOE_FE_BLOCK];
+    for (int i = 0; i < n; i++)
+        u[i] = a[i].u;
+    square_block(u, is_square);
+    for (int i = 0; i < n; i++)
+        is_positive[i] = u[i] != 0 && is_square[i];
 }

@@ -117,8 +117,14 @@ noe_fe noe_fe_tanh(const noe_field *f, noe_fe a);
 bool noe_fe_is_true(const noe_field *f, noe_fe a);
 /* -1, 0, 1: in the keyed total order on u, or as numbers. */
 int noe_fe_compare(const noe_field *f, noe_fe a, noe_fe b);
+/* Where u stands in the keyed total order: of residues, as noe_fe_compare. */
+uint64_t noe_fe_rank(const noe_field *f, noe_fe a);
 /* Legendre symbol of a mod p: -1, 0, 1. */
 int noe_fe_legendre(uint32_t a);
+/* For n residues at once, n <= NOE_FE_BLOCK: whether each is positive, that is, a
+ * square and not 0. A third of the time of as many symbols. */
+#define NOE_FE_BLOCK 64
+void noe_fe_positive(const noe_fe *a, int n, bool *is_positive);
 /* NOE_FIELD_UNIT times the number that a pair stands for, within p q / 2 of 0. */
 int64_t noe_fe_number(noe_fe a);
 

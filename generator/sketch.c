@@ -42,16 +42,8 @@ struct noe_sketcher {
     noe_fe *scratch; /* one value */
 };
 
-/* The inner loop of nearly all sketches: the program chooses its version when it
- * starts.
- */
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
-#define FOR_VECTORS __attribute__((target_clones("avx2", "default")))
-#else
-#define FOR_VECTORS
-#endif
-
-FOR_VECTORS static uint32_t dot(const uint32_t *a, const uint32_t *b, size_t n)
+/* The inner loop of nearly all sketches. */
+NOE_FOR_VECTORS static uint32_t dot(const uint32_t *a, const uint32_t *b, size_t n)
 {
     uint64_t low = 0, high = 0;
     for (size_t i = 0; i < n; i++) {

@@ -40,6 +40,14 @@ typedef struct noe_error {
 #define NOE_NODISCARD    __attribute__((warn_unused_result))
 #define NOE_PRINTF(A, B) __attribute__((format(printf, A, B)))
 
+/* A loop whose vectors decide the speed: the program chooses its version at its start.
+ */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#define NOE_FOR_VECTORS __attribute__((target_clones("avx2", "default")))
+#else
+#define NOE_FOR_VECTORS
+#endif
+
 /* Sets err (may be NULL) and returns status, so that a caller can `return noe_fail`. */
 noe_status noe_fail(noe_error *err, noe_status status, const char *fmt, ...)
     NOE_PRINTF(3, 4);

@@ -84,6 +84,24 @@ START_TEST(test_sign_is_euler_s_criterion)
 }
 END_TEST
 
+START_TEST(test_signs_of_a_block)
+{
+    noe_rng rng = noe_rng_split(SEED, "block of signs", 0);
+    noe_fe x[NOE_FE_BLOCK];
+    bool is_positive[NOE_FE_BLOCK];
+    for (int i = 0; i < SAMPLES; i += NOE_FE_BLOCK) {
+        int n = 1 + i / NOE_FE_BLOCK % NOE_FE_BLOCK;
+        for (int k = 0; k < n; k++)
+            x[k] = noe_fe_random(&rng);
+        x[0].u = (uint32_t)(i / NOE_FE_BLOCK % 3) * (NOE_FIELD_P - 1) / 2;
+        noe_fe_positive(x, n, is_positive);
+        for (int k = 0; k < n; k++)
+            ck_assert_msg(is_positive[k] == (noe_fe_legendre(x[k].u) > 0), "sign of %u",
+                          x[k].u);
+    }
+}
+END_TEST
+
 START_TEST(test_integers_and_doubles)
 {
     ck_assert_uint_eq(noe_fe_int(-1).u, NOE_FIELD_P - 1);
@@ -412,11 +430,12 @@ START_TEST(test_division_by_zero_is_zero)
 }
 END_TEST
 
-/* Tensors are inverted in blocks: the same values as one by one, zeros included. */
+/* Tensors are gone through in blocks: the same values as one by one, zeros included. */
 START_TEST(test_blocks_are_elementwise)
 {
     enum { N = 150 };
-    static const noe_op ops[] = {NOE_OP_RECIPROCAL, NOE_OP_SIGMOID, NOE_OP_TANH};
+    static const noe_op ops[] = {NOE_OP_RECIPROCAL, NOE_OP_SIGMOID, NOE_OP_TANH,
+                                 NOE_OP_RELU};
     static noe_fe x[N], y[N], d[N];
     noe_rng rng = noe_rng_split(SEED, "blocks", 0);
     for (int i = 0; i < N; i++) {
@@ -454,6 +473,7 @@ Suite *suite_field(void)
     tcase_add_test(tc, test_constants);
     tcase_add_test(tc, test_base_of_exp_has_order_q);
     tcase_add_test(tc, test_sign_is_euler_s_criterion);
+    tcase_add_test(tc, test_signs_of_a_block);
     tcase_add_test(tc, test_integers_and_doubles);
     tcase_add_test(tc, test_sum_of_products_at_the_extremes);
     tcase_add_loop_test(tc, test_laws_hold, 0, N_LAWS);
