@@ -4,6 +4,7 @@
  */
 #include "checker/check.h"
 #include "core/base/file.h"
+#include "core/base/hash.h"
 #include "core/base/options.h"
 #include "ruledb/ruledb.h"
 #include <stdio.h>
@@ -25,6 +26,9 @@ static const noe_option options[] = {
      "print refusals and the summary only", 1},
 };
 
+static const char *(*const libraries[])(void) = {noe_ruledb_library, noe_hash_library,
+                                                 NULL};
+
 static const noe_program program = {
     .name = "noether-check",
     .operands = "DB",
@@ -40,6 +44,7 @@ static const noe_program program = {
         "3 bad input, 4 database or file error, 130 interrupted.\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
+    .libraries = libraries,
     .min_operands = 1,
     .max_operands = 1,
 };

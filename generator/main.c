@@ -6,6 +6,7 @@
 #include "generator/generate.h"
 
 #include "core/base/file.h"
+#include "core/base/hash.h"
 #include "core/base/options.h"
 #include "core/base/pool.h"
 #include "generator/ranks.h"
@@ -63,6 +64,9 @@ static const noe_option options[] = {
      "print the operator table and exit", 0},
 };
 
+static const char *(*const libraries[])(void) = {noe_ruledb_library, noe_hash_library,
+                                                 NULL};
+
 static const noe_program program = {
     .name = "noether-generate",
     .operands = "",
@@ -76,6 +80,7 @@ static const noe_program program = {
         "5 internal error, 130 interrupted (the database is as it was).\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
+    .libraries = libraries,
 };
 
 static void print_traits(unsigned traits)

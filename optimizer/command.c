@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/command.h"
+#include "core/base/hash.h"
 #include "optimizer/check.h"
 #include "optimizer/device.h"
 #include "optimizer/rules.h"
+#include "ruledb/ruledb.h"
+#include "runtime/runtime.h"
 #include <string.h>
+
+static const char *(*const libraries[])(void) = {
+    noe_runtime_library, noe_ruledb_library, noe_hash_library, NULL};
 
 static const char epilogue[] =
     "The result is checked against the original on random inputs before it is\n"
@@ -101,6 +107,7 @@ noe_program noe_command_describe(noe_command *c, noe_option *options)
                          .epilogue = epilogue,
                          .options = options,
                          .n_options = (int)(sizeof table / sizeof *table),
+                         .libraries = libraries,
                          .min_operands = 1,
                          .max_operands = 2};
 }

@@ -16,6 +16,7 @@
 #include "ruledb/internal.h"
 #include "core/base/mem.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -275,6 +276,13 @@ noe_status noe_ruledb_open_waiting(const char *path, noe_ruledb_mode mode, int b
     if (!exists)
         remove_if_empty(path);
     return noe_fail(err, status, "%s", why.text);
+}
+
+const char *noe_ruledb_library(void)
+{
+    static char text[32];
+    snprintf(text, sizeof text, "SQLite %s", sqlite3_libversion());
+    return text;
 }
 
 noe_status noe_ruledb_open(const char *path, noe_ruledb_mode mode, noe_ruledb **db,

@@ -6,6 +6,7 @@
  */
 #include "ruledb/report.h"
 #include "core/base/file.h"
+#include "core/base/hash.h"
 #include "core/base/options.h"
 #include <errno.h>
 #include <stdio.h>
@@ -34,6 +35,9 @@ static const noe_option options[] = {
     {"format", 0, NOE_OPTION_TEXT, &format, 0, 0, "<format>",
      "list, stats, refuted, pending: text, or tsv with whole ids", 1},
 };
+
+static const char *(*const libraries[])(void) = {noe_ruledb_library, noe_hash_library,
+                                                 NULL};
 
 static const noe_program program = {
     .name = "noether-rules",
@@ -69,6 +73,7 @@ static const noe_program program = {
         "error, 5 internal error.\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
+    .libraries = libraries,
     .min_operands = 2,
     .max_operands = 3,
 };

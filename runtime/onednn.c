@@ -438,6 +438,14 @@ static const char *isa_name(dnnl_cpu_isa_t isa)
     return "generic";
 }
 
+const char *noe_runtime_library(void)
+{
+    static char text[32];
+    const dnnl_version_t *v = dnnl_version();
+    snprintf(text, sizeof text, "oneDNN %d.%d.%d", v->major, v->minor, v->patch);
+    return text;
+}
+
 static void describe(noe_backend *b)
 {
     const dnnl_version_t *v = dnnl_version();

@@ -98,6 +98,7 @@ struct noe_executor {
     uint64_t n_calls; /* kernel calls a run; 0: the graph asks for no work */
 };
 
+const char *noe_runtime_library(void); /* "oneDNN 2.6.3" */
 /* name: "onednn" (default device "cpu") or "reference". */
 NOE_NODISCARD noe_status noe_backend_open(const char *name, const noe_env *env,
                                           noe_backend **b, noe_error *err);

@@ -3,6 +3,7 @@
  * noether-verify: decides which candidates of a rule database are rules.
  */
 #include "core/base/file.h"
+#include "core/base/hash.h"
 #include "core/base/options.h"
 #include "verifier/export.h"
 #include "verifier/verify.h"
@@ -37,6 +38,9 @@ static const noe_option options[] = {
      "print counters as 'verifier.name value unit'", 0},
 };
 
+static const char *(*const libraries[])(void) = {noe_prover_version, noe_ruledb_library,
+                                                 noe_hash_library, NULL};
+
 static const noe_program program = {
     .name = "noether-verify",
     .operands = "",
@@ -53,6 +57,7 @@ static const noe_program program = {
                 "130 interrupted.\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
+    .libraries = libraries,
     .min_operands = 0,
     .max_operands = 0,
 };

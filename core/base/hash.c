@@ -8,6 +8,14 @@
 #include <stdio.h>
 #include <xxhash.h>
 
+const char *noe_hash_library(void)
+{
+    static char text[32];
+    unsigned v = XXH_versionNumber();
+    snprintf(text, sizeof text, "xxHash %u.%u.%u", v / 10000, v / 100 % 100, v % 100);
+    return text;
+}
+
 uint64_t noe_hash64(const void *data, size_t len, uint64_t seed)
 {
     return XXH3_64bits_withSeed(data, len, seed);

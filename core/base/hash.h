@@ -15,6 +15,7 @@ typedef struct noe_hash128 {
 
 #define NOE_HASH_HEX_LEN 32
 
+const char *noe_hash_library(void); /* "xxHash 0.8.1" */
 uint64_t noe_hash64(const void *data, size_t len, uint64_t seed);
 noe_hash128 noe_hash_bytes(const void *data, size_t len);
 /* 32 lower-case hex digits and NUL into text[NOE_HASH_HEX_LEN + 1]. */

@@ -214,13 +214,22 @@ static const noe_option *find_letter(const noe_program *program, char letter)
     return NULL;
 }
 
+/* "noether-verify 0.1.0", and the libraries on a line of their own. */
+static void print_version(const noe_program *program)
+{
+    printf("%s %s\n", program->name, noe_version);
+    for (int i = 0; program->libraries && program->libraries[i]; i++)
+        printf("%s%s%s", i == 0 ? "with " : ", ", program->libraries[i](),
+               program->libraries[i + 1] ? "" : "\n");
+}
+
 /* What every program tells about itself. */
 static int show(const noe_program *program, const char *arg)
 {
     if (strcmp(arg, "--help") == 0)
         print_help(program, 1);
     else if (strcmp(arg, "--version") == 0)
-        printf("%s %s\n", program->name, noe_version);
+        print_version(program);
     else if (strcmp(arg, "--man") == 0)
         print_manual(program, noe_manual_page);
     else if (strcmp(arg, "--completion") == 0)

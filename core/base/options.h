@@ -41,6 +41,9 @@ typedef struct noe_program {
     const noe_option *options;
     int n_options;
     int min_operands, max_operands;
+    /* Each "Z3 4.8.12": the libraries that results may depend on, ended by NULL; or
+     * NULL */
+    const char *(*const *libraries)(void);
 } noe_program;
 
 /* Parses argv. Operands are collected into operands[0..*n_operands). Options may follow

@@ -3,6 +3,7 @@
  * noether-run: computes a model by the reference executor.
  */
 #include "core/base/file.h"
+#include "core/base/hash.h"
 #include "core/base/options.h"
 #include "onnx_io/run.h"
 #include "onnx_io/run/npy.h"
@@ -30,6 +31,9 @@ static const noe_option options[] = {
      "limit for one tensor", 0},
 };
 
+static const char *(*const libraries[])(void) = {noe_npz_library, noe_hash_library,
+                                                 NULL};
+
 static const noe_program program = {
     .name = "noether-run",
     .operands = "MODEL.onnx",
@@ -45,6 +49,7 @@ static const noe_program program = {
         "  noether-run model.onnx --inputs in.npz -o out.npz\n",
     .options = options,
     .n_options = sizeof options / sizeof *options,
+    .libraries = libraries,
     .min_operands = 1,
     .max_operands = 1,
 };

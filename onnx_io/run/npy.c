@@ -21,6 +21,13 @@ static const struct {
              {'u', 4, NOE_ELEM_U32}, {'u', 8, NOE_ELEM_U64}, {'b', 1, NOE_ELEM_BOOL}};
 #define N_KINDS (sizeof kinds / sizeof *kinds)
 
+const char *noe_npz_library(void)
+{
+    static char text[32];
+    snprintf(text, sizeof text, "zlib %s", zlibVersion());
+    return text;
+}
+
 static noe_status read_descr(const char *header, noe_elem *elem, noe_error *err)
 {
     const char *at = strstr(header, "'descr':");

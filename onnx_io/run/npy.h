@@ -7,6 +7,7 @@
 
 #include "onnx_io/run/value.h"
 
+const char *noe_npz_library(void); /* "zlib 1.2.13" */
 /* One array. Types that NumPy lacks (bfloat16, float8) come as unsigned integers. */
 NOE_NODISCARD noe_status noe_npy_read(const void *data, size_t len, noe_run_value **v,
                                       noe_error *err);

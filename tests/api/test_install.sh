@@ -32,7 +32,7 @@ lib=$(dirname "$(find "$root" -name libnoether.so)")
 
 for program in "$root"/bin/noether-*; do
   name=${program##*/}
-  [ "$("$program" --version)" = "$name $(sed -n 's/^Version: //p' "$lib/pkgconfig/noether.pc")" ] &&
+  [ "$("$program" --version | head -n 1)" = "$name $(sed -n 's/^Version: //p' "$lib/pkgconfig/noether.pc")" ] &&
     grep -q "^.TH $name 1 " "$root/share/man/man1/$name.1" &&
     grep -q "^complete .* $name\$" "$root/share/bash-completion/completions/$name" &&
     bash -n "$root/share/bash-completion/completions/$name"

@@ -31,6 +31,18 @@ static const noe_option options[] = {
      "shape of an input, may be repeated", 0},
     {"verbose", 'v', NOE_OPTION_FLAG, &verbose, 0, 0, NULL, "say more", 0},
 };
+static const char *one_library(void)
+{
+    return "one 1.2";
+}
+
+static const char *other_library(void)
+{
+    return "other 3";
+}
+
+static const char *(*const libraries[])(void) = {one_library, other_library, NULL};
+
 static const noe_program program = {
     .name = "noether-test",
     .operands = "MODEL.onnx",
@@ -38,6 +50,7 @@ static const noe_program program = {
     .epilogue = "Exit codes: 0 done.",
     .options = options,
     .n_options = 5,
+    .libraries = libraries,
     .min_operands = 1,
     .max_operands = 2,
 };
@@ -215,7 +228,7 @@ START_TEST(test_options_version)
 {
     outcome out = run("--version");
     ck_assert_int_eq(out.code, 0);
-    ck_assert_str_eq(out.text, "noether-test " NOE_VERSION "\n");
+    ck_assert_str_eq(out.text, "noether-test " NOE_VERSION "\nwith one 1.2, other 3\n");
     ck_assert_str_eq(noe_version, NOE_VERSION);
 }
 END_TEST
