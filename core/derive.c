@@ -19,7 +19,8 @@ noe_derive_config noe_derive_default(void)
                                .n_instances = 48,
                                .max_nodes = 4000,
                                .max_rounds = 8,
-                               .extra_ops = 4};
+                               .extra_ops = 4,
+                               .max_tries = 200000000};
 }
 
 typedef struct instances {
@@ -224,6 +225,9 @@ static void say_why_not(const noe_deriver *d, const noe_instance *inst,
     if ((int)d->e.n_nodes >= d->config->max_nodes)
         noe_buf_printf(b, "budget: the sides did not meet within %d nodes",
                        d->e.n_nodes);
+    else if (d->n_tries >= d->config->max_tries)
+        noe_buf_printf(b, "budget: the sides did not meet within %lld nodes matched",
+                       (long long)d->n_tries);
     else if (d->n_rounds >= d->config->max_rounds)
         noe_buf_printf(b, "budget: the sides did not meet within %d rounds",
                        d->n_rounds);

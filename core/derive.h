@@ -46,11 +46,12 @@ typedef enum noe_derive_verdict {
 
 typedef struct noe_derive_config {
     uint64_t seed;
-    int n_instances; /* typed instances to look for */
-    int max_nodes;   /* of the e-graph */
-    int max_rounds;  /* of saturation */
-    int extra_ops;   /* operators that a term may have above the larger side */
-    bool use_given;  /* no search for instances, no refutation: the caller's */
+    int n_instances;   /* typed instances to look for */
+    int max_nodes;     /* of the e-graph */
+    int max_rounds;    /* of saturation */
+    int extra_ops;     /* operators that a term may have above the larger side */
+    int64_t max_tries; /* nodes that matching looks at, over all rounds */
+    bool use_given;    /* no search for instances, no refutation: the caller's */
     noe_binding *const *given; /* bindings of all variables of the rule */
     int n_given;
 } noe_derive_config;

@@ -51,6 +51,7 @@ typedef struct noe_deriver {
     uint32_t n_seen, n_seen_slots;
     noe_instance *scratch;
     int n_rounds;
+    int64_t n_tries;
 } noe_deriver;
 
 /* Puts both sides of the goal at inst into an empty e-graph and saturates it with the

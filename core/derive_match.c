@@ -326,6 +326,7 @@ static void clear(noe_deriver *d)
     d->seen = NULL;
     d->n_seen = d->n_seen_slots = 0;
     d->n_rounds = 0;
+    d->n_tries = 0;
 }
 
 bool noe_derive_saturate(noe_deriver *d, const noe_instance *inst, const bool *use)
@@ -336,12 +337,16 @@ bool noe_derive_saturate(noe_deriver *d, const noe_instance *inst, const bool *u
     add_goal(d, inst);
     set_max_ops(d);
     while (!roots_meet(d) && d->n_rounds < d->config->max_rounds &&
-           (int)d->e.n_nodes < d->config->max_nodes) {
+           (int)d->e.n_nodes < d->config->max_nodes &&
+           d->n_tries < d->config->max_tries) {
         matcher m = {.d = d, .binding = &d->scratch->binding};
         uint32_t before = d->n_applied;
-        for (int i = 0; i < d->set->n_directed; i++) {
-            if (use[i])
-                match_rule(&m, i);
+        for (int i = 0; i < d->set->n_directed && d->n_tries < d->config->max_tries;
+             i++) {
+            if (!use[i])
+                continue;
+            match_rule(&m, i);
+            d->n_tries += m.n_tries;
         }
         for (uint32_t i = 0; i < m.n_found; i++)
             apply(d, &m.found[i]);

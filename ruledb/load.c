@@ -102,6 +102,31 @@ noe_status noe_ruledb_group_follows(noe_ruledb *db, int64_t run, int64_t group,
     return status;
 }
 
+noe_status noe_ruledb_each_premise(noe_ruledb *db, int64_t run, int64_t group,
+                                   uint64_t op_table_hash, uint64_t axioms_hash,
+                                   noe_premise_fn *fn, void *ctx, noe_error *err)
+{
+    noe_sql q;
+    bool has_row = true;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_PREMISES, "reading a derivation", &q, err));
+    noe_sql_int(&q, run);
+    noe_sql_int(&q, group);
+    noe_sql_hash(&q, op_table_hash);
+    noe_sql_hash(&q, axioms_hash);
+    noe_status status = NOE_OK;
+    while (status == NOE_OK && has_row) {
+        status = noe_sql_step(&q, &has_row, err);
+        if (status != NOE_OK || !has_row)
+            break;
+        const char *text = noe_sql_get_text(&q, 0);
+        status = noe_sql_check(&q, err);
+        if (status == NOE_OK)
+            status = fn(ctx, text, err);
+    }
+    noe_sql_finish(&q);
+    return status;
+}
+
 static noe_status read_rule(noe_sql *q, noe_rule_row *row, noe_error *err)
 {
     row->id = noe_sql_get_text(q, 0);

@@ -25,6 +25,7 @@ typedef enum noe_ruledb_mode {
     NOE_RULEDB_CREATE, /* made if absent; migrated if old */
 } noe_ruledb_mode;
 
+const char *noe_ruledb_library(void); /* "SQLite 3.40.1" */
 NOE_NODISCARD noe_status noe_ruledb_open(const char *path, noe_ruledb_mode mode,
                                          noe_ruledb **db, noe_error *err);
 void noe_ruledb_close(noe_ruledb *db); /* NULL is fine; an open batch is rolled back */
@@ -98,6 +99,15 @@ NOE_NODISCARD noe_status noe_ruledb_group_follows(noe_ruledb *db, int64_t run,
                                                   int64_t group, uint64_t op_table_hash,
                                                   uint64_t axioms_hash, bool *follows,
                                                   noe_error *err);
+
+/* The texts of the rules that the derivation of a group rests on, if need be through
+ * other derivations: those of its candidates that are proved under these hashes. */
+typedef noe_status noe_premise_fn(void *ctx, const char *text, noe_error *err);
+NOE_NODISCARD noe_status noe_ruledb_each_premise(noe_ruledb *db, int64_t run,
+                                                 int64_t group, uint64_t op_table_hash,
+                                                 uint64_t axioms_hash,
+                                                 noe_premise_fn *fn, void *ctx,
+                                                 noe_error *err);
 
 #define NOE_VERDICT_MAP(XX)                                     \
     XX(UNKNOWN) /* not decided within the limits; never used */ \

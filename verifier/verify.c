@@ -21,9 +21,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAX_ATTEMPTS 400 /* an instance */
-#define BATCH        256 /* candidates a transaction */
-#define N_DERIVED    16  /* instances at which a candidate is derived */
+#define MAX_ATTEMPTS 400     /* an instance */
+#define BATCH        256     /* candidates a transaction */
+#define N_DERIVED    16      /* instances at which a candidate is derived */
+#define MAX_TRIES    2000000 /* of such a derivation */
 
 struct noe_verifier {
     noe_verifier_config config;
@@ -203,7 +204,6 @@ typedef struct batch {
     int64_t run_id;
     candidate *list;
     int64_t n, cap;
-    noe_rule_set *proved; /* so far, in the order of their candidates */
 } batch;
 
 static noe_status collect(void *ctx, const noe_candidate *c, noe_error *err)
@@ -319,10 +319,8 @@ static noe_status judge(batch *b, const candidate *cand, bool *proved, noe_error
     count(b->totals, &c);
     noe_status status = store_verdict(b, cand, &c, err);
     *proved = c.kind == NOE_VERDICT_PROVED;
-    if (status == NOE_OK && *proved) {
-        noe_rule_set_add(b->proved, rule);
+    if (status == NOE_OK && *proved)
         status = store_rule(b, cand, rule, &c, err);
-    }
     noe_check_clear(&c);
     free(rule);
     return status;
@@ -342,21 +340,47 @@ static noe_status cover(batch *b, const candidate *cand, const char *stage,
     return noe_ruledb_set_verdict(b->db, b->run_id, cand->id, &verdict, err);
 }
 
-/* Whether the rules so far derive a candidate as it stands. */
-static bool is_derived(const batch *b, const candidate *cand)
+static noe_status add_premise(void *ctx, const char *text, noe_error *err)
+{
+    noe_rule *rule = noe_malloc(sizeof *rule);
+    noe_status status = noe_rule_parse(text, SIZE_MAX, rule, err);
+    if (status == NOE_OK)
+        noe_rule_set_add(ctx, rule);
+    free(rule);
+    return status;
+}
+
+/* Whether rules derive a candidate as it stands. */
+static bool is_derived(const noe_rule_set *premises, const candidate *cand)
 {
     noe_rule *rule = noe_malloc(sizeof *rule);
     noe_derive_config config = noe_derive_default();
     noe_derive_report report;
     bool ok = noe_rule_parse(cand->text, SIZE_MAX, rule, NULL) == NOE_OK;
     config.n_instances = N_DERIVED;
+    config.max_tries = MAX_TRIES;
     if (ok) {
-        noe_derive(b->proved, rule, &config, &report);
+        noe_derive(premises, rule, &config, &report);
         ok = report.verdict == NOE_DERIVE_DERIVED;
         noe_derive_report_clear(&report);
     }
     free(rule);
     return ok;
+}
+
+/* The rules that the generator derived the group with, if all of them are proved. */
+static noe_status find_premises(batch *b, const candidate *c, noe_rule_set *premises,
+                                bool *may_follow, noe_error *err)
+{
+    *may_follow = false;
+    if (!c->is_deferred)
+        return NOE_OK;
+    NOE_TRY(noe_ruledb_group_follows(b->db, c->run, c->group, noe_op_table_hash(),
+                                     b->v->axioms.hash, may_follow, err));
+    if (!*may_follow)
+        return NOE_OK;
+    return noe_ruledb_each_premise(b->db, c->run, c->group, noe_op_table_hash(),
+                                   b->v->axioms.hash, add_premise, premises, err);
 }
 
 /* The candidates of one group, most general first. Deferred ones come behind what they
@@ -365,26 +389,25 @@ static bool is_derived(const batch *b, const candidate *cand)
  * proved does not derive. */
 static noe_status judge_group(batch *b, int64_t first, int64_t end, noe_error *err)
 {
-    const candidate *c = &b->list[first];
-    bool proved = false, may_follow = false, follows = false;
-    if (c->is_deferred)
-        NOE_TRY(noe_ruledb_group_follows(b->db, c->run, c->group, noe_op_table_hash(),
-                                         b->v->axioms.hash, &may_follow, err));
-    for (int64_t i = first; i < end; i++) {
-        follows = follows || (may_follow && !proved &&
-                              (i + 1 == end || is_derived(b, &b->list[i])));
+    bool proved = false, may_follow, follows = false;
+    noe_rule_set *premises = noe_rule_set_new();
+    noe_status status = find_premises(b, &b->list[first], premises, &may_follow, err);
+    for (int64_t i = first; i < end && status == NOE_OK; i++) {
+        const candidate *c = &b->list[i];
+        follows = follows ||
+                  (may_follow && !proved && (i + 1 == end || is_derived(premises, c)));
         if (follows)
-            NOE_TRY(cover(b, &b->list[i], "derived",
-                          "it follows from rules that are proved", err));
+            status =
+                cover(b, c, "derived", "it follows from rules that are proved", err);
         else if (proved)
-            NOE_TRY(
-                cover(b, &b->list[i], "type", "a more general variant is proved", err));
+            status = cover(b, c, "type", "a more general variant is proved", err);
         else
-            NOE_TRY(judge(b, &b->list[i], &proved, err));
+            status = judge(b, c, &proved, err);
         b->totals->candidates++;
     }
     b->totals->groups++;
-    return NOE_OK;
+    noe_rule_set_free(premises);
+    return status;
 }
 
 static noe_status judge_all(batch *b, noe_error *err)
@@ -442,52 +465,6 @@ static noe_status finish(batch *b, double start, noe_error *err)
                                  noe_peak_rss_kib(), text, err);
 }
 
-typedef struct proved_rule {
-    int64_t candidate;
-    char *text;
-} proved_rule;
-
-typedef struct proved_list {
-    proved_rule *r;
-    int n, cap;
-} proved_list;
-
-static noe_status collect_proved(void *ctx, const noe_rule_row *row, noe_error *err)
-{
-    proved_list *list = ctx;
-    proved_rule r = {row->candidate, noe_strdup(row->text)};
-    (void)err;
-    NOE_PUSH(list->r, list->n, list->cap, r);
-    return NOE_OK;
-}
-
-static int compare_proved(const void *a, const void *b)
-{
-    const proved_rule *x = a, *y = b;
-    return x->candidate < y->candidate ? -1 : x->candidate > y->candidate;
-}
-
-/* What a run that was interrupted has proved, in the order in which this one would. */
-static noe_status load_proved(batch *b, noe_error *err)
-{
-    proved_list list = {0};
-    noe_rule *rule = noe_malloc(sizeof *rule);
-    noe_status status =
-        noe_ruledb_each_rule(b->db, noe_op_table_hash(), collect_proved, &list, err);
-    if (list.n)
-        qsort(list.r, (size_t)list.n, sizeof *list.r, compare_proved);
-    for (int i = 0; i < list.n; i++) {
-        if (status == NOE_OK)
-            status = noe_rule_parse(list.r[i].text, SIZE_MAX, rule, err);
-        if (status == NOE_OK)
-            noe_rule_set_add(b->proved, rule);
-        free(list.r[i].text);
-    }
-    free(list.r);
-    free(rule);
-    return status;
-}
-
 /* Adds a verify run and its axioms. */
 static noe_status start_run(batch *b, const char *what, noe_error *err)
 {
@@ -515,11 +492,7 @@ static noe_status run_list(batch *b, const char *what,
     if (b->n == 0)
         return NOE_OK;
     NOE_TRY(start_run(b, what, err));
-    b->proved = noe_rule_set_new();
-    noe_status status = load_proved(b, err);
-    if (status == NOE_OK)
-        status = judge_list(b, err);
-    noe_rule_set_free(b->proved);
+    noe_status status = judge_list(b, err);
     if (status == NOE_OK || status == NOE_ERR_CANCELLED) {
         noe_status finished = finish(b, start, status == NOE_OK ? err : NULL);
         return status == NOE_OK ? finished : status;

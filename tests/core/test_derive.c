@@ -159,6 +159,12 @@ START_TEST(stops_at_the_budget)
     ck_assert_ptr_nonnull(strstr(noe_buf_text(&r.why), "budget"));
     noe_derive_report_clear(&r);
     config = noe_derive_default();
+    config.max_tries = 1;
+    derive(5, config, &r);
+    ck_assert_int_eq(r.verdict, NOE_DERIVE_UNKNOWN);
+    ck_assert_ptr_nonnull(strstr(noe_buf_text(&r.why), "nodes matched"));
+    noe_derive_report_clear(&r);
+    config = noe_derive_default();
     config.extra_ops = 0; /* what it needs is larger than both sides */
     derive(5, config, &r);
     ck_assert_int_eq(r.verdict, NOE_DERIVE_UNKNOWN);
