@@ -70,7 +70,8 @@ static noe_status show(noe_ruledb *db, const char *sql, const char *id,
     "r.n_" SIDE "_ops || iif(r." SIDE "_ops = '', '', ' (' || r." SIDE "_ops || ')')"
 
 static const char rule_sql[] =
-    "SELECT r.id AS rule, r.text, r.lhs AS left, r.rhs AS right, r.condition,"
+    "SELECT r.id AS rule, r.text, r.lhs AS left, r.rhs AS right, r.condition, "
+    "r.condition_smt2 AS \"as SMT-LIB2\","
     " r.class || ', largest relative difference seen in f32 ' || printf('%.1e',"
     " r.max_error) AS class, " OPS("lhs") " || ' => ' || " OPS(
         "rhs") " AS operators,"
@@ -84,7 +85,10 @@ static const char rule_sql[] =
 static const char verdict_sql[] =
     "SELECT v.kind || ' by stage ' || v.stage || iif(v.reason = '', '', ': ' || "
     "v.reason)"
-    " AS verdict, v.tier, v.ranks AS \"all sizes\", v.laws, v.counterexample, "
+    " AS verdict, v.precondition AS \"condition search\", (SELECT group_concat("
+    "substr(n.rule_id, 1, 10) || ' ' || n.text, char(10)) FROM candidate AS n"
+    " WHERE n.narrows = c.rule_id) AS \"narrowed to\", v.tier, v.ranks AS \"all "
+    "sizes\", v.laws, v.counterexample, "
     "iif(v.n_instances = 0, '', "
     "" COUNT(
         "v.n_instances",
@@ -120,7 +124,11 @@ static const char axioms_sql[] =
 
 static const char origin_sql[] =
     "SELECT 'candidate ' || c.id || ', group ' || c.lift_group || ', variant ' ||"
-    " c.generality AS origin, c.source AS \"found as\", c.shapes AS shapes, c.field,"
+    " c.generality AS origin, (SELECT substr(o.rule_id, 1, 10) || ' ' || o.text ||"
+    " coalesce(char(10) || v.counterexample, '') FROM candidate AS o"
+    " LEFT JOIN current_verdict AS v ON v.candidate_id = o.id"
+    " WHERE o.rule_id = c.narrows) AS narrows, c.source AS \"found as\", c.shapes AS "
+    "shapes, c.field,"
     " 'run ' || run.id || ', ' || run.config || ', seed ' || run.seed || ', version ' "
     "||"
     " run.version AS \"found by\" FROM candidate AS c JOIN run ON run.id = c.run_id"

@@ -72,6 +72,13 @@ typedef struct noe_candidate {
 NOE_NODISCARD noe_status noe_ruledb_add_candidate(noe_ruledb *db, int64_t run_id,
                                                   const noe_candidate *c, bool *is_new,
                                                   noe_error *err);
+/* A refuted candidate with a condition: a candidate in a group of its own, as the one
+ * it narrows but for its text. added gets id, run and group, also of a text that is
+ * there already (*is_new false). */
+NOE_NODISCARD noe_status noe_ruledb_add_narrowed(noe_ruledb *db, int64_t candidate_id,
+                                                 const char *rule_id, const char *text,
+                                                 noe_candidate *added, bool *is_new,
+                                                 noe_error *err);
 /* Candidates without a verdict under (op_table_hash, axioms_hash), by run, group,
  * generality. fn must not write to db; collect first. */
 typedef noe_status noe_candidate_fn(void *ctx, const noe_candidate *c, noe_error *err);
@@ -155,6 +162,8 @@ typedef struct noe_verdict {
         *ranks; /* of the all-sizes proof: "36 schemes, ranks to 5"; may be NULL */
     const char *laws;  /* law packs it used, space separated; may be NULL */
     int64_t questions; /* of linear arithmetic that it put to Z3 */
+    const char
+        *precondition; /* REFUTED: how the search for a condition went; may be NULL */
 } noe_verdict;
 /* run_id must be a verify run; the verdict holds under its hashes, and replaces an
  * earlier one under the same hashes. One that is not PROVED removes rules that rested
@@ -191,7 +200,8 @@ typedef struct noe_rule_row {
     double max_error;  /* largest relative difference seen in f32 runs */
     int64_t candidate; /* candidate that became this rule */
     int level;
-    noe_tier tier; /* out; a rule that is added gets that of its verdict */
+    noe_tier tier;          /* out; a rule that is added gets that of its verdict */
+    const char *where_smt2; /* in: the condition as SMT-LIB2; NULL is "" */
 } noe_rule_row;
 /* Adds a rule with its PROVED verdict's hashes, or replaces the rule of that id. The
  * candidate must have a PROVED verdict under the run's hashes, and the axioms that the

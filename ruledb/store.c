@@ -185,6 +185,44 @@ noe_status noe_ruledb_add_candidate(noe_ruledb *db, int64_t run_id,
     return noe_ruledb_leave(db, status, err);
 }
 
+static noe_status insert_narrowed(noe_ruledb *db, int64_t candidate_id,
+                                  const char *rule_id, const char *text,
+                                  noe_candidate *added, bool *is_new, noe_error *err)
+{
+    noe_sql q;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_ADD_NARROWED, "storing a candidate", &q, err));
+    noe_sql_int(&q, candidate_id);
+    noe_sql_text(&q, rule_id);
+    noe_sql_text(&q, text);
+    NOE_TRY(noe_sql_run(&q, err));
+    *is_new = sqlite3_changes(db->connection) == 1;
+    NOE_TRY(noe_sql_start(db, NOE_SQL_FIND_CANDIDATE, "reading a candidate", &q, err));
+    noe_sql_text(&q, rule_id);
+    bool found;
+    noe_status status = noe_sql_step(&q, &found, err);
+    if (status == NOE_OK && found) {
+        added->id = noe_sql_get_int(&q, 0);
+        added->run = noe_sql_get_int(&q, 1);
+        added->group = noe_sql_get_int(&q, 2);
+        status = noe_sql_check(&q, err);
+    }
+    noe_sql_finish(&q);
+    if (status == NOE_OK && !found)
+        return noe_fail(err, NOE_ERR_ARG, "%s: there is no candidate %lld", db->path,
+                        (long long)candidate_id);
+    return status;
+}
+
+noe_status noe_ruledb_add_narrowed(noe_ruledb *db, int64_t candidate_id,
+                                   const char *rule_id, const char *text,
+                                   noe_candidate *added, bool *is_new, noe_error *err)
+{
+    NOE_TRY(noe_ruledb_enter(db, err));
+    noe_status status =
+        insert_narrowed(db, candidate_id, rule_id, text, added, is_new, err);
+    return noe_ruledb_leave(db, status, err);
+}
+
 static noe_status insert_step(noe_ruledb *db, const char *rule_id,
                               const noe_derivation_row *row, noe_error *err)
 {
@@ -252,6 +290,7 @@ static noe_status upsert_verdict(noe_ruledb *db, const verify_run *run, int64_t 
     noe_sql_text(&q, v->ranks ? v->ranks : "");
     noe_sql_text(&q, v->laws ? v->laws : "");
     noe_sql_int(&q, v->questions);
+    noe_sql_text(&q, v->precondition ? v->precondition : "");
     return noe_sql_run(&q, err);
 }
 
@@ -354,6 +393,7 @@ static noe_status upsert_rule(noe_ruledb *db, const verify_run *run, int64_t run
     noe_sql_text(&q, run->op_table_hash);
     noe_sql_text(&q, run->axioms_hash);
     noe_sql_text(&q, noe_tier_name(tier));
+    noe_sql_text(&q, row->where_smt2 ? row->where_smt2 : "");
     return noe_sql_run(&q, err);
 }
 
