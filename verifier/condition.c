@@ -182,9 +182,9 @@ static text number(printer *p, uint16_t term)
     case NOE_TERM_RANK:
         return SAY("?%s.rank", p->rule->vars[t->var].name);
     case NOE_TERM_DIM:
-        return SAY("(?%s.dim %s)", p->rule->vars[t->var].name,
-                   from_end(p, t->kids[0],
-                            SAY("?%s.rank", p->rule->vars[t->var].name)));
+        return SAY(
+            "(?%s.dim %s)", p->rule->vars[t->var].name,
+            from_end(p, t->kids[0], SAY("?%s.rank", p->rule->vars[t->var].name)));
     case NOE_TERM_AT:
         return entry(p, t->kids[0], from_end(p, t->kids[1], length(p, t->kids[0])));
     case NOE_TERM_LEN:
@@ -217,8 +217,8 @@ static void require_axes(printer *p, uint16_t axes, text n)
     text at_i = entry(p, axes, i), at_j = entry(p, axes, j);
     require(p, for_all(p, i, m, SAY("(and (<= 0 %s) (< %s %s))", at_i, at_i, n)));
     require(p, for_all(p, i, m,
-                       for_all(p, j, m, SAY("(=> (= %s %s) (= %s %s))", at_i, at_j, i,
-                                            j))));
+                       for_all(p, j, m,
+                               SAY("(=> (= %s %s) (= %s %s))", at_i, at_j, i, j))));
 }
 
 static text length_of_pair(printer *p, const noe_term *t)
@@ -295,10 +295,10 @@ static text entry_left(printer *p, const noe_term *t, text i)
     text chosen = "0", n = length(p, t->kids[0]);
     for (int k = longest(p->rule, t->kids[0]); k-- > 0;) {
         text place = SAY("%d", k);
-        chosen = SAY("(ite (and (< %d %s) (not %s) (= (- %d %s) %s)) %s %s)", k, n,
-                     member(p, t->kids[1], place), k,
-                     count_before(p, t->kids[1], place), i, entry(p, t->kids[0], place),
-                     chosen);
+        chosen =
+            SAY("(ite (and (< %d %s) (not %s) (= (- %d %s) %s)) %s %s)", k, n,
+                member(p, t->kids[1], place), k, count_before(p, t->kids[1], place), i,
+                entry(p, t->kids[0], place), chosen);
     }
     return chosen;
 }
@@ -317,9 +317,9 @@ static text entry_of_pair(printer *p, const noe_term *t, text i)
         return entry(p, t->kids[0], SAY("(+ %s %s)", i, number(p, t->kids[1])));
     case NOE_TERM_AT: {
         text at = entry(p, t->kids[1], i);
-        return entry(p, t->kids[0],
-                     SAY("(ite (< %s 0) (+ %s %s) %s)", at, at, length(p, t->kids[0]),
-                         at));
+        return entry(
+            p, t->kids[0],
+            SAY("(ite (< %s 0) (+ %s %s) %s)", at, at, length(p, t->kids[0]), at));
     }
     case NOE_TERM_WITHOUT:
         return entry_left(p, t, i);

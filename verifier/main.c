@@ -5,13 +5,14 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "core/base/options.h"
+#include "verifier/condition.h"
 #include "verifier/export.h"
 #include "verifier/verify.h"
 #include <stdio.h>
 #include <stdlib.h>
 
 static const char *db_path, *smt2_path, *export_path, *rule_text;
-static int64_t rlimit = 40000, seed = 1, n_instances = 48;
+static int64_t rlimit = 40000, seed = 1, n_instances = 48, conditions = 32;
 static int self_check, check_axioms, recheck, stats;
 
 static const noe_option options[] = {
@@ -33,6 +34,8 @@ static const noe_option options[] = {
      "Z3 resource units a goal; beyond them the verdict is unknown", 0},
     {"instances", 0, NOE_OPTION_INT, &n_instances, 1, 1000, "<n>",
      "typed instances at which both sides are evaluated", 0},
+    {"conditions", 0, NOE_OPTION_INT, &conditions, 0, 1000, "<n>",
+     "rounds of the search for a condition of a refuted rule; 0: none", 0},
     {"seed", 0, NOE_OPTION_INT, &seed, 0, 9e15, "<n>", "root of all randomness", 1},
     {"stats", 0, NOE_OPTION_FLAG, &stats, 0, 0, NULL,
      "print counters as 'verifier.name value unit'", 0},
@@ -104,6 +107,34 @@ static void print_check(const noe_rule *rule, const noe_check *c)
     noe_buf_clear(&text);
 }
 
+static void print_condition(const noe_rule *rule)
+{
+    noe_buf smt2 = {0};
+    noe_condition_print_smt2(&smt2, rule);
+    if (smt2.len)
+        printf("condition as SMT-LIB2:\n%s", noe_buf_text(&smt2));
+    noe_buf_clear(&smt2);
+}
+
+/* The condition of a refuted rule, and the verdict under it. */
+static void check_narrowed(noe_verifier *v, const noe_rule *rule,
+                           const noe_check *refuted)
+{
+    noe_precondition found;
+    noe_verifier_narrow(v, rule, refuted, &found);
+    print_line("condition", found.found ? "found" : "none");
+    print_line("search", noe_buf_text(&found.how));
+    if (found.found) {
+        noe_check c;
+        noe_verifier_check(v, found.rule, &c);
+        printf("\n");
+        print_check(found.rule, &c);
+        print_condition(found.rule);
+        noe_check_clear(&c);
+    }
+    noe_precondition_clear(&found);
+}
+
 static noe_status check_rule(noe_verifier *v, bool *proved, noe_error *err)
 {
     noe_rule *rule = noe_malloc(sizeof *rule);
@@ -113,6 +144,8 @@ static noe_status check_rule(noe_verifier *v, bool *proved, noe_error *err)
         noe_verifier_check(v, rule, &c);
         print_check(rule, &c);
         *proved = c.kind == NOE_VERDICT_PROVED;
+        if (c.kind == NOE_VERDICT_REFUTED && conditions)
+            check_narrowed(v, rule, &c);
         noe_check_clear(&c);
     }
     free(rule);
@@ -208,6 +241,7 @@ static void print_totals(const noe_verify_totals *t)
     for (int k = 0; k <= NOE_CLASS_RANGE; k++)
         printf(" %s %lld", noe_numeric_class_name((noe_numeric_class)k),
                (long long)t->class[k]);
+    printf("\nrefuted candidates with a condition: %lld", (long long)t->narrowed);
     printf("\ntiers: A %lld, B %lld, C %lld (A axioms and all sizes, B all sizes, C "
            "axioms)",
            (long long)t->tier[NOE_TIER_A], (long long)t->tier[NOE_TIER_B],
@@ -223,6 +257,7 @@ static void print_totals(const noe_verify_totals *t)
     printf("verifier.cpu_z3 %.2f s\n", t->cpu_z3);
     printf("verifier.cpu_lia %.2f s\n", t->cpu_lia);
     printf("verifier.cpu_class %.2f s\n", t->cpu_class);
+    printf("verifier.cpu_narrow %.2f s\n", t->cpu_narrow);
 }
 
 static noe_status judge(noe_verifier *v, noe_ruledb *db, const noe_env *env,
@@ -324,6 +359,7 @@ int main(int argc, char **argv)
     config.rlimit = rlimit;
     config.seed = (uint64_t)seed;
     config.n_instances = (int)n_instances;
+    config.precondition.rounds = (int)conditions;
     noe_verifier *v = NULL;
     bool yes = true;
     noe_status status = noe_verifier_new(&config, NULL, &v, &err);

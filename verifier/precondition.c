@@ -1,35 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Conditions from counterexamples. Typed instances of the rule are labelled true or
- * false by FIELD. Of the conjunctions of up to three atoms (verifier/vocabulary.h) that
- * exclude all false ones, the candidate is the one that keeps most true ones; then the
- * shorter, the simpler, the first. Fresh instances that meet it look for false ones that
- * it lets through; instances that break exactly one of its atoms look for true ones that
- * it need not exclude. Either kind is added and the search begins again. What stands is
- * put to the prover; what that refuses is not looked at again. If all is refused, there
- * is a second phase with equations alone: proofs are easier under them, and they
- * generalize from few instances. In the end each conjunct, also of the condition that
- * the rule came with, is dropped if the proof does without.
+ * false by FIELD. Of the conjunctions of up to three predicates (verifier/vocabulary.h)
+ * that exclude all false ones, the candidate is the one that keeps most true ones; then
+ * the shorter, the simpler, the first. Fresh instances that meet it look for false ones
+ * that it lets through; instances that break exactly one of its predicates look for
+ * true ones that it need not exclude. Either kind is added and the search begins again.
+ * What stands is put to the prover; what that refuses is not looked at again. If all is
+ * refused, there is a second phase with equations alone: proofs are easier under them,
+ * and they generalize from few instances. In the end each conjunct, also of the
+ * condition that the rule came with, is dropped if the proof does without.
  *
  * The search only proposes: what is wrong with the sample costs rules, not truth.
  */
 #include "verifier/precondition.h"
-#include "core/field_check.h"
 #include "verifier/vocabulary.h"
 #include <stdlib.h>
 
 #define MAX_CONJUNCTS 3
 #define MAX_SAMPLES   512
 #define WORDS         (MAX_SAMPLES / 64)
-#define N_FIRST       120 /* instances of the rule as it is */
-#define N_QUICK       40  /* of these; none true: there is no condition */
-#define N_FRESH       32  /* that meet a candidate */
-#define N_BORDER      8   /* that break one of its atoms */
-#define N_SAMPLES     6   /* evaluations an instance */
-#define MAX_ATTEMPTS  120 /* an instance */
+#define N_FIRST       120    /* instances of the rule as it is */
+#define N_QUICK       40     /* of these; none true: there is no condition */
+#define N_FRESH       32     /* that meet a candidate */
+#define N_BORDER      8      /* that break one of its predicates */
+#define N_SAMPLES     6      /* evaluations an instance */
+#define MAX_ATTEMPTS  120    /* an instance */
 #define MAX_STEPS     400000 /* of one search */
-#define MAX_ALIKE     3   /* atoms kept that no instance tells apart */
-#define MIN_KEPT      3   /* true instances of a candidate */
+#define MAX_ALIKE     3      /* predicates kept that no instance tells apart */
+#define MIN_KEPT      3      /* true instances of a candidate */
 
 typedef struct bits {
     uint64_t w[WORDS];
@@ -37,7 +36,7 @@ typedef struct bits {
 
 typedef struct conjunction {
     int n, kept, cost; /* kept: true instances */
-    int atom[MAX_CONJUNCTS];
+    int predicate[MAX_CONJUNCTS];
     bool looked_at; /* its border */
     bool refused;   /* by the prover, or for what it says */
 } conjunction;
@@ -49,18 +48,18 @@ typedef struct finder {
     void *ctx;
     noe_precondition *out;
     noe_vocabulary *voc;
-    const noe_atom *atom;
-    int n_atoms;
-    bits *holds; /* of each atom: at which instances */
+    const noe_predicate *predicate;
+    int n_predicates;
+    bits *holds; /* of each predicate: at which instances */
     noe_binding *seen;
     int n_seen;
     bits truth; /* of the instances */
     uint64_t stream;
     conjunction *known; /* candidates of earlier rounds */
     int n_known, cap_known;
-    int *active; /* atoms in the order in which they are tried */
+    int *active; /* predicates in the order in which they are tried */
     int n_active;
-    int *rarity; /* of each instance: how many active atoms exclude it */
+    int *rarity; /* of each instance: how many active predicates exclude it */
     int64_t steps;
     bool equations_only;
 } finder;
@@ -127,7 +126,7 @@ static void add_instance(finder *f, const noe_binding *b, bool is_true)
     if (is_true)
         set_bit(&f->truth, at);
     noe_vocabulary_measure(f->voc, b, q);
-    for (int i = 0; i < f->n_atoms; i++) {
+    for (int i = 0; i < f->n_predicates; i++) {
         if (noe_vocabulary_holds(f->voc, i, q))
             set_bit(&f->holds[i], at);
     }
@@ -138,6 +137,16 @@ static void add_instance(finder *f, const noe_binding *b, bool is_true)
 static bool is_true_at(finder *f, const noe_instance *inst, int index)
 {
     return noe_field_agrees(f->rule, inst, f->config->seed, index, N_SAMPLES);
+}
+
+/* Where the outputs are empty every rule is true: that says nothing. */
+static bool has_elements(const noe_rule *rule, const noe_instance *inst)
+{
+    for (int r = 0; r < rule->n_roots; r++) {
+        if (noe_shape_elements(&inst->type[rule->lhs[r]].shape) > 0)
+            return true;
+    }
+    return false;
 }
 
 typedef struct draw {
@@ -152,8 +161,8 @@ typedef enum wanted {
     WANT_FALSE,
 } wanted;
 
-/* Draws n instances of `rule`, which is f->rule with a further condition, and adds those
- * that are wanted. */
+/* Draws n instances of `rule`, which is f->rule with a further condition, and adds
+ * those that are wanted. */
 static void draw_instances(finder *f, const noe_rule *rule, int n, wanted want, draw *d)
 {
     noe_instance *inst = noe_malloc(sizeof *inst);
@@ -169,7 +178,7 @@ static void draw_instances(finder *f, const noe_rule *rule, int n, wanted want, 
         if (d->n_found++ == 0)
             d->first = inst->binding;
         d->differ |= !same_binding(f->rule, &d->first, &inst->binding);
-        if (is_seen(f, &inst->binding))
+        if (is_seen(f, &inst->binding) || !has_elements(f->rule, inst))
             continue;
         bool is_true = is_true_at(f, inst, i);
         d->n_true += is_true;
@@ -177,7 +186,7 @@ static void draw_instances(finder *f, const noe_rule *rule, int n, wanted want, 
             d->n_new++;
             add_instance(f, &inst->binding, is_true);
         }
-        if (n == N_FIRST && f->n_seen == N_QUICK && f->out->n_true == 0)
+        if (n == N_FIRST && f->n_seen >= N_QUICK && f->out->n_true == 0)
             break;
     }
     free(inst);
@@ -186,7 +195,7 @@ static void draw_instances(finder *f, const noe_rule *rule, int n, wanted want, 
 /* Candidates */
 
 typedef struct ranked {
-    int atom, kept;
+    int predicate, kept;
     int cost;
     bits holds;
 } ranked;
@@ -201,27 +210,28 @@ static int by_preference(const void *a, const void *b)
         return same;
     if (x->cost != y->cost)
         return x->cost < y->cost ? -1 : 1;
-    return x->atom < y->atom ? -1 : 1;
+    return x->predicate < y->predicate ? -1 : 1;
 }
 
-static bool is_equation(noe_atom_kind kind)
+static bool is_equation(noe_predicate_kind kind)
 {
-    return kind == NOE_ATOM_EQUALS || kind == NOE_ATOM_SAME || kind == NOE_ATOM_ALL;
+    return kind == NOE_PREDICATE_EQUALS || kind == NOE_PREDICATE_SAME ||
+           kind == NOE_PREDICATE_ALL;
 }
 
-/* The atoms that keep a true instance and exclude a false one, the best first. */
-static void rank_atoms(finder *f)
+/* The predicates that keep a true instance and exclude a false one, the best first. */
+static void rank_predicates(finder *f)
 {
-    ranked *r = noe_calloc((size_t)f->n_atoms, sizeof *r);
+    ranked *r = noe_calloc((size_t)f->n_predicates, sizeof *r);
     int n = 0, alike = 0;
-    for (int i = 0; i < f->n_atoms; i++) {
-        if (f->equations_only && !is_equation(f->atom[i].kind))
+    for (int i = 0; i < f->n_predicates; i++) {
+        if (f->equations_only && !is_equation(f->predicate[i].kind))
             continue;
         int kept = count_both(&f->holds[i], &f->truth), n_holds = 0;
         for (int k = 0; k < WORDS; k++)
             n_holds += __builtin_popcountll(f->holds[i].w[k]);
         if (kept >= MIN_KEPT && n_holds - kept < f->out->n_false)
-            r[n++] = (ranked){i, kept, f->atom[i].cost, f->holds[i]};
+            r[n++] = (ranked){i, kept, f->predicate[i].cost, f->holds[i]};
     }
     qsort(r, (size_t)n, sizeof *r, by_preference);
     f->n_active = 0;
@@ -229,7 +239,7 @@ static void rank_atoms(finder *f)
         bool is_alike = i > 0 && !memcmp(&r[i].holds, &r[i - 1].holds, sizeof r->holds);
         alike = is_alike ? alike + 1 : 0;
         if (alike < MAX_ALIKE)
-            f->active[f->n_active++] = r[i].atom;
+            f->active[f->n_active++] = r[i].predicate;
     }
     free(r);
     for (int i = 0; i < f->n_seen; i++) {
@@ -239,26 +249,27 @@ static void rank_atoms(finder *f)
     }
 }
 
-static int compare_atoms(const void *a, const void *b)
+static int compare_predicates(const void *a, const void *b)
 {
     return *(const int *)a - *(const int *)b;
 }
 
-static bool same_atoms(const conjunction *a, const conjunction *b)
+static bool same_predicates(const conjunction *a, const conjunction *b)
 {
-    return a->n == b->n && memcmp(a->atom, b->atom, (size_t)a->n * sizeof *a->atom) == 0;
+    return a->n == b->n &&
+           memcmp(a->predicate, b->predicate, (size_t)a->n * sizeof *a->predicate) == 0;
 }
 
 static conjunction *find_known(finder *f, const conjunction *c)
 {
     for (int i = 0; i < f->n_known; i++) {
-        if (same_atoms(&f->known[i], c))
+        if (same_predicates(&f->known[i], c))
             return &f->known[i];
     }
     return NULL;
 }
 
-/* A total order: most true instances, fewest atoms, simplest, first. */
+/* A total order: most true instances, fewest predicates, simplest, first. */
 static bool is_better(const conjunction *a, const conjunction *b)
 {
     if (b->n == 0 || a->kept != b->kept)
@@ -267,13 +278,13 @@ static bool is_better(const conjunction *a, const conjunction *b)
         return a->n < b->n;
     if (a->cost != b->cost)
         return a->cost < b->cost;
-    return memcmp(a->atom, b->atom, (size_t)a->n * sizeof *a->atom) < 0;
+    return memcmp(a->predicate, b->predicate, (size_t)a->n * sizeof *a->predicate) < 0;
 }
 
 static void propose(finder *f, const conjunction *now, conjunction *best)
 {
     conjunction c = *now;
-    qsort(c.atom, (size_t)c.n, sizeof *c.atom, compare_atoms);
+    qsort(c.predicate, (size_t)c.n, sizeof *c.predicate, compare_predicates);
     if (!is_better(&c, best))
         return;
     const conjunction *known = find_known(f, &c);
@@ -281,7 +292,8 @@ static void propose(finder *f, const conjunction *now, conjunction *best)
         *best = c;
 }
 
-/* A false instance that the conjunction lets through, which fewest atoms exclude. */
+/* A false instance that the conjunction lets through, which fewest predicates exclude.
+ */
 static int rarest(const finder *f, const bits *through)
 {
     int best = -1;
@@ -303,18 +315,18 @@ static void extend(finder *f, const conjunction *now, const bits *through,
         return;
     }
     for (int k = 0; k < f->n_active && now->n < MAX_CONJUNCTS; k++) {
-        int atom = f->active[k];
-        if (bit(&f->holds[atom], open))
+        int predicate = f->active[k];
+        if (bit(&f->holds[predicate], open))
             continue;
         if (++f->steps > MAX_STEPS)
             return;
         conjunction next = *now;
-        bits rest = both(through, &f->holds[atom]);
+        bits rest = both(through, &f->holds[predicate]);
         next.kept = count_both(&rest, &f->truth);
         if (next.kept < MIN_KEPT || next.kept < best->kept)
             continue;
-        next.atom[next.n++] = atom;
-        next.cost += f->atom[atom].cost;
+        next.predicate[next.n++] = predicate;
+        next.cost += f->predicate[predicate].cost;
         extend(f, &next, &rest, best);
     }
 }
@@ -325,7 +337,7 @@ static bool find_best(finder *f, conjunction *best)
     bits all = {{0}};
     for (int i = 0; i < f->n_seen; i++)
         set_bit(&all, i);
-    rank_atoms(f);
+    rank_predicates(f);
     f->steps = 0;
     *best = none;
     extend(f, &none, &all, best);
@@ -446,7 +458,7 @@ static bool has_outside(finder *f, const conjunction *c)
     int n_new = 0;
     for (int i = 0; i < c->n; i++) {
         draw d;
-        if (!noe_vocabulary_narrow(f->voc, c->atom, c->n, i, false, beyond))
+        if (!noe_vocabulary_narrow(f->voc, c->predicate, c->n, i, false, beyond))
             continue;
         draw_instances(f, beyond, N_BORDER, WANT_TRUE, &d);
         n_new += d.n_new;
@@ -466,21 +478,21 @@ typedef enum outcome {
 /* The candidate where groups are 1 besides, as far as true instances are left. */
 static bool without_groups(finder *f, const conjunction *c, noe_rule *rule)
 {
-    int atoms[MAX_CONJUNCTS + MAX_LINEAR], n = c->n;
+    int predicates[MAX_CONJUNCTS + MAX_LINEAR], n = c->n;
     bits through = f->truth;
-    memcpy(atoms, c->atom, (size_t)n * sizeof *atoms);
+    memcpy(predicates, c->predicate, (size_t)n * sizeof *predicates);
     for (int i = 0; i < n; i++)
-        through = both(&through, &f->holds[c->atom[i]]);
-    for (int i = 0; i < f->n_atoms && n < c->n + MAX_LINEAR; i++) {
+        through = both(&through, &f->holds[c->predicate[i]]);
+    for (int i = 0; i < f->n_predicates && n < c->n + MAX_LINEAR; i++) {
         bits rest = both(&through, &f->holds[i]);
         int kept = count_both(&rest, &rest);
         if (!noe_vocabulary_is_linear(f->voc, i) || kept < MIN_KEPT ||
             kept == count_both(&through, &through))
             continue;
-        atoms[n++] = i;
+        predicates[n++] = i;
         through = rest;
     }
-    return n > c->n && noe_vocabulary_narrow(f->voc, atoms, n, -1, true, rule) &&
+    return n > c->n && noe_vocabulary_narrow(f->voc, predicates, n, -1, true, rule) &&
            tidy(rule);
 }
 
@@ -488,7 +500,8 @@ static bool without_groups(finder *f, const conjunction *c, noe_rule *rule)
  * zero, or without groups: products of two unknowns are beyond linear arithmetic. */
 static bool prove_candidate(finder *f, const conjunction *c, noe_rule *rule)
 {
-    if (!noe_vocabulary_narrow(f->voc, c->atom, c->n, -1, true, rule) || !tidy(rule))
+    if (!noe_vocabulary_narrow(f->voc, c->predicate, c->n, -1, true, rule) ||
+        !tidy(rule))
         return false;
     if (is_proved(f, rule) || (without_zeros(rule) && is_proved(f, rule)))
         return true;
@@ -498,7 +511,7 @@ static bool prove_candidate(finder *f, const conjunction *c, noe_rule *rule)
 static outcome try_candidate(finder *f, conjunction *c, noe_rule *rule)
 {
     draw d;
-    if (!noe_vocabulary_narrow(f->voc, c->atom, c->n, -1, false, rule))
+    if (!noe_vocabulary_narrow(f->voc, c->predicate, c->n, -1, false, rule))
         return OUTCOME_REFUSED;
     draw_instances(f, rule, N_FRESH, WANT_FALSE, &d);
     if (d.n_new > 0)
@@ -547,25 +560,37 @@ static bool run_phase(finder *f, noe_rule *rule)
 /* Instances without groups, of which there may be few so far. */
 static void draw_linear(finder *f, noe_rule *rule)
 {
-    int atoms[MAX_LINEAR], n = 0;
+    int predicates[MAX_LINEAR], n = 0;
     draw d;
-    for (int i = 0; i < f->n_atoms && n < MAX_LINEAR; i++) {
+    for (int i = 0; i < f->n_predicates && n < MAX_LINEAR; i++) {
         if (noe_vocabulary_is_linear(f->voc, i))
-            atoms[n++] = i;
+            predicates[n++] = i;
     }
     for (int i = 0; i < n; i++) {
-        if (noe_vocabulary_narrow(f->voc, &atoms[i], 1, -1, false, rule))
+        if (noe_vocabulary_narrow(f->voc, &predicates[i], 1, -1, false, rule))
             draw_instances(f, rule, N_FRESH, WANT_ALL, &d);
     }
-    if (n > 1 && noe_vocabulary_narrow(f->voc, atoms, n, -1, false, rule))
+    if (n > 1 && noe_vocabulary_narrow(f->voc, predicates, n, -1, false, rule))
         draw_instances(f, rule, N_FRESH, WANT_ALL, &d);
 }
 
-static void search(finder *f)
+/* FIELD stopped at the first instance at which the sides differ. */
+static void add_known(finder *f, const noe_field_report *field)
+{
+    for (int i = 0; field && i < field->n_instances; i++) {
+        const noe_instance *inst = field->instances[i];
+        bool is_last = i + 1 == field->n_instances;
+        if (has_elements(f->rule, inst) && !is_seen(f, &inst->binding))
+            add_instance(f, &inst->binding, !(is_last && field->difference.found));
+    }
+}
+
+static void search(finder *f, const noe_field_report *field)
 {
     noe_precondition *out = f->out;
     noe_rule *rule = noe_malloc(sizeof *rule);
     draw d;
+    add_known(f, field);
     draw_instances(f, f->rule, N_FIRST, WANT_ALL, &d);
     if (out->n_true == 0 || out->n_false == 0) {
         noe_buf_printf(&out->how, "%s at all of %d instances",
@@ -590,28 +615,27 @@ static void search(finder *f)
     }
     free(rule);
     noe_buf_printf(&out->how, "%d proofs failed: %s", out->n_proofs,
-                   !any ? "no other conjunction separates them" : "the limit is reached");
+                   !any ? "no other conjunction separates them"
+                        : "the limit is reached");
 }
 
-void noe_precondition_find(const noe_rule *rule, const noe_precondition_config *config,
+void noe_precondition_find(const noe_rule *rule, const noe_field_report *field,
+                           const noe_precondition_config *config,
                            noe_precondition_prove_fn *prove, void *ctx,
                            noe_precondition *found)
 {
-    finder f = {.rule = rule,
-                .config = config,
-                .prove = prove,
-                .ctx = ctx,
-                .out = found};
+    finder f = {
+        .rule = rule, .config = config, .prove = prove, .ctx = ctx, .out = found};
     *found = (noe_precondition){.found = false};
     if (config->rounds <= 0)
         return;
     f.voc = noe_vocabulary_new(rule);
-    f.atom = noe_vocabulary_atoms(f.voc, &f.n_atoms);
-    f.holds = noe_calloc((size_t)f.n_atoms, sizeof *f.holds);
-    f.active = noe_calloc((size_t)f.n_atoms, sizeof *f.active);
+    f.predicate = noe_vocabulary_predicates(f.voc, &f.n_predicates);
+    f.holds = noe_calloc((size_t)f.n_predicates, sizeof *f.holds);
+    f.active = noe_calloc((size_t)f.n_predicates, sizeof *f.active);
     f.seen = noe_calloc(MAX_SAMPLES, sizeof *f.seen);
     f.rarity = noe_calloc(MAX_SAMPLES, sizeof *f.rarity);
-    search(&f);
+    search(&f, field);
     free(f.rarity);
     free(f.seen);
     free(f.active);

@@ -6,7 +6,7 @@
 #ifndef NOE_VERIFIER_PRECONDITION_H
 #define NOE_VERIFIER_PRECONDITION_H
 
-#include "core/rule.h"
+#include "core/field_check.h"
 
 typedef struct noe_precondition_config {
     uint64_t seed;
@@ -14,10 +14,10 @@ typedef struct noe_precondition_config {
     int proofs; /* attempted, in each */
 } noe_precondition_config;
 
-#define NOE_PRECONDITION_DEFAULTS    \
-    (noe_precondition_config)        \
-    {                                \
-        .rounds = 32, .proofs = 12   \
+#define NOE_PRECONDITION_DEFAULTS  \
+    (noe_precondition_config)      \
+    {                              \
+        .rounds = 32, .proofs = 12 \
     }
 
 typedef struct noe_precondition {
@@ -31,9 +31,11 @@ typedef struct noe_precondition {
 /* Whether the rule, with a condition, is proved for all sizes. */
 typedef bool noe_precondition_prove_fn(void *ctx, const noe_rule *rule);
 
-/* Depends on the rule, the configuration and what prove answers. found is overwritten;
- * clear it with noe_precondition_clear. */
-void noe_precondition_find(const noe_rule *rule, const noe_precondition_config *config,
+/* field, if not NULL, is what FIELD found out about the rule: its instances are where
+ * the search begins. Depends on that, the rule, the configuration and what prove
+ * answers. found is overwritten; clear it with noe_precondition_clear. */
+void noe_precondition_find(const noe_rule *rule, const noe_field_report *field,
+                           const noe_precondition_config *config,
                            noe_precondition_prove_fn *prove, void *ctx,
                            noe_precondition *found);
 void noe_precondition_clear(noe_precondition *p);

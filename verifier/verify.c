@@ -13,6 +13,7 @@
  * always divides by zero (verifier/domain.c).
  */
 #include "verifier/verify.h"
+#include "verifier/condition.h"
 #include "core/base/options.h"
 #include "core/definition.h"
 #include "core/derive.h"
@@ -175,6 +176,24 @@ void noe_verifier_check(noe_verifier *v, const noe_rule *rule, noe_check *c)
     c->cpu_seconds = noe_cpu_seconds() - start;
 }
 
+static bool prove_narrowed(void *ctx, const noe_rule *rule)
+{
+    noe_verifier *v = ctx;
+    noe_lia_proof proof;
+    noe_lia_prove(v->lia, rule, true, &proof, NULL);
+    bool proved = proof.proved;
+    noe_lia_proof_clear(&proof);
+    return proved;
+}
+
+void noe_verifier_narrow(noe_verifier *v, const noe_rule *rule, const noe_check *check,
+                         noe_precondition *found)
+{
+    noe_precondition_config config = v->config.precondition;
+    config.seed = noe_mix64(noe_rule_id(rule).hi ^ noe_mix64(v->config.seed));
+    noe_precondition_find(rule, &check->field, &config, prove_narrowed, v, found);
+}
+
 void noe_check_clear(noe_check *c)
 {
     noe_buf_clear(&c->reason);
@@ -191,7 +210,8 @@ typedef struct candidate {
     int64_t id, run, group;
     int level;
     bool is_deferred;
-    bool is_stale; /* recheck: it is a rule that was proved under other hashes */
+    bool is_narrowed; /* a refuted one with a condition that was found just now */
+    bool is_stale;    /* recheck: it is a rule that was proved under other hashes */
     char *text;
 } candidate;
 
@@ -223,7 +243,7 @@ static noe_status collect(void *ctx, const noe_candidate *c, noe_error *err)
 static noe_status store_rule(batch *b, const candidate *cand, const noe_rule *rule,
                              const noe_check *c, noe_error *err)
 {
-    noe_buf text[6] = {{0}};
+    noe_buf text[7] = {{0}};
     char id[NOE_HASH_HEX_LEN + 1];
     noe_hash_hex(noe_rule_id(rule), id);
     noe_rule_print(&text[0], rule);
@@ -232,6 +252,7 @@ static noe_status store_rule(batch *b, const candidate *cand, const noe_rule *ru
     noe_rule_print_where(&text[3], rule);
     noe_rule_print_ops(&text[4], rule, false);
     noe_rule_print_ops(&text[5], rule, true);
+    noe_condition_print_smt2(&text[6], rule);
     noe_rule_row row = {
         .id = id,
         .text = noe_buf_text(&text[0]),
@@ -248,9 +269,10 @@ static noe_status store_rule(batch *b, const candidate *cand, const noe_rule *ru
         .max_error = c->numeric.max_error,
         .candidate = cand->id,
         .level = cand->level,
+        .where_smt2 = noe_buf_text(&text[6]),
     };
     noe_status status = noe_ruledb_add_rule(b->db, b->run_id, &row, err);
-    for (int i = 0; i < 6; i++)
+    for (int i = 0; i < 7; i++)
         noe_buf_clear(&text[i]);
     b->totals->rules++;
     b->totals->class[c->numeric.class]++;
@@ -258,7 +280,7 @@ static noe_status store_rule(batch *b, const candidate *cand, const noe_rule *ru
 }
 
 static noe_status store_verdict(batch *b, const candidate *cand, const noe_check *c,
-                                noe_error *err)
+                                const noe_precondition *found, noe_error *err)
 {
     noe_buf shapes = {0};
     noe_buf_puts(&shapes, noe_buf_text(&c->field.shapes_checked));
@@ -282,6 +304,7 @@ static noe_status store_verdict(batch *b, const candidate *cand, const noe_check
         .ranks = noe_buf_text(&c->lia.ranks),
         .laws = c->lia.proved ? noe_buf_text(&c->lia.laws) : "",
         .questions = c->lia.questions,
+        .precondition = noe_buf_text(&found->how),
     };
     noe_status status =
         noe_ruledb_set_verdict(b->db, b->run_id, cand->id, &verdict, err);
@@ -307,20 +330,69 @@ static void count(noe_verify_totals *t, const noe_check *c)
         t->rlimit_max = c->proof.rlimit;
 }
 
+static noe_status judge(batch *b, const candidate *cand, bool *proved, noe_error *err);
+
+/* A refuted candidate is judged again under the condition that was found. */
+static noe_status judge_narrowed(batch *b, const candidate *cand, const noe_rule *rule,
+                                 noe_error *err)
+{
+    noe_buf text = {0};
+    char id[NOE_HASH_HEX_LEN + 1];
+    noe_candidate added = {0};
+    bool is_new, proved;
+    noe_rule_print(&text, rule);
+    noe_hash_hex(noe_rule_id(rule), id);
+    noe_status status = noe_ruledb_add_narrowed(
+        b->db, cand->id, id, noe_buf_text(&text), &added, &is_new, err);
+    candidate narrowed = {.id = added.id,
+                          .run = added.run,
+                          .group = added.group,
+                          .level = cand->level,
+                          .is_narrowed = true,
+                          .text = text.text};
+    /* One that was there has its turn by itself. */
+    if (status == NOE_OK && is_new) {
+        status = judge(b, &narrowed, &proved, err);
+        b->totals->candidates++;
+        b->totals->groups++;
+        b->totals->narrowed += status == NOE_OK && proved;
+    }
+    noe_buf_clear(&text);
+    return status;
+}
+
+/* Looks for the condition under which a refuted candidate is true. */
+static void narrow(batch *b, const candidate *cand, const noe_rule *rule, noe_check *c,
+                   noe_precondition *found)
+{
+    double start = noe_cpu_seconds();
+    if (c->kind != NOE_VERDICT_REFUTED || b->recheck || cand->is_narrowed)
+        return;
+    noe_verifier_narrow(b->v, rule, c, found);
+    double spent = lap(&start);
+    c->cpu_seconds += spent;
+    b->totals->cpu_narrow += spent;
+}
+
 static noe_status judge(batch *b, const candidate *cand, bool *proved, noe_error *err)
 {
     noe_rule *rule = noe_malloc(sizeof *rule);
     noe_check c = {0};
+    noe_precondition found = {.found = false};
     noe_error why = {0};
     if (noe_rule_parse(cand->text, SIZE_MAX, rule, &why) == NOE_OK)
         noe_verifier_check(b->v, rule, &c);
     else
         decide(&c, NOE_VERDICT_UNKNOWN, "type", why.text);
     count(b->totals, &c);
-    noe_status status = store_verdict(b, cand, &c, err);
+    narrow(b, cand, rule, &c, &found);
+    noe_status status = store_verdict(b, cand, &c, &found, err);
     *proved = c.kind == NOE_VERDICT_PROVED;
     if (status == NOE_OK && *proved)
         status = store_rule(b, cand, rule, &c, err);
+    if (status == NOE_OK && found.found)
+        status = judge_narrowed(b, cand, found.rule, err);
+    noe_precondition_clear(&found);
     noe_check_clear(&c);
     free(rule);
     return status;

@@ -10,19 +10,22 @@
 #include "verifier/classify.h"
 #include "core/field_check.h"
 #include "verifier/lia.h"
+#include "verifier/precondition.h"
 #include "verifier/prove.h"
 
 typedef struct noe_verifier_config {
     int64_t rlimit; /* Z3 resource units a root pair */
     noe_lia_config lia;
     uint64_t seed;
-    int n_instances; /* typed instances FIELD looks for */
+    int n_instances;                      /* typed instances FIELD looks for */
+    noe_precondition_config precondition; /* but its seed: from the rule's id */
 } noe_verifier_config;
 
-#define NOE_VERIFIER_DEFAULTS                                                  \
-    (noe_verifier_config)                                                      \
-    {                                                                          \
-        .rlimit = 40000, .lia = NOE_LIA_DEFAULTS, .seed = 1, .n_instances = 48 \
+#define NOE_VERIFIER_DEFAULTS                                                   \
+    (noe_verifier_config)                                                       \
+    {                                                                           \
+        .rlimit = 40000, .lia = NOE_LIA_DEFAULTS, .seed = 1, .n_instances = 48, \
+        .precondition = NOE_PRECONDITION_DEFAULTS                               \
     }
 
 /* What was found out about one rule. */
@@ -58,14 +61,22 @@ void noe_verifier_ask_scripts(noe_verifier *v, bool yes);
  * overwritten; clear it with noe_check_clear. */
 void noe_verifier_check(noe_verifier *v, const noe_rule *rule, noe_check *check);
 void noe_check_clear(noe_check *check);
+/* The condition under which a rule that FIELD refutes (check: how) is proved for all
+ * sizes. What was
+ * found is a rule like others: it counts if noe_verifier_check proves it. Clear it with
+ * noe_precondition_clear. */
+void noe_verifier_narrow(noe_verifier *v, const noe_rule *rule, const noe_check *check,
+                         noe_precondition *found);
 
 typedef struct noe_verify_totals {
     int64_t candidates, groups, proved, refuted, unknown, covered, rules;
     int64_t unknown_type, unknown_z3;
+    int64_t narrowed; /* rules by a condition that was found for a refuted candidate */
     int64_t tier[NOE_TIER_C + 1];
     int64_t class[NOE_CLASS_RANGE + 1];
     int64_t rlimit_max;
     double cpu_field, cpu_z3, cpu_lia, cpu_class; /* of the verdicts, by stage */
+    double cpu_narrow;                            /* searching for conditions */
 } noe_verify_totals;
 
 /* Judges all open candidates of db, group by group, and stores verdicts, rules and

@@ -2,8 +2,9 @@
  *
  * Quantities are terms that are added to a copy of the rule: its number and list
  * parameters, the terms that its operators' parameters are, ranks, dimensions counted
- * from the start and from the end, numbers of elements. Atoms are all their meaningful
- * combinations; what a pair of quantities may be compared by depends on their sorts.
+ * from the start and from the end, numbers of elements. Predicates are all their
+ * meaningful combinations; what a pair of quantities may be compared by depends on
+ * their sorts.
  */
 #include "verifier/vocabulary.h"
 #include "core/base/mem.h"
@@ -29,8 +30,8 @@ struct noe_vocabulary {
     noe_rule rule; /* with the quantities' terms */
     quantity q[NOE_VOCABULARY_QUANTITIES];
     int n_quantities;
-    noe_atom *atom;
-    int n_atoms, cap_atoms;
+    noe_predicate *predicate;
+    int n_predicates, cap_predicates;
 };
 
 /* Terms */
@@ -93,7 +94,7 @@ static uint16_t dimension(noe_rule *r, int var, uint16_t axis)
 
 /* Quantities */
 
-#define TERMS_KEPT_FREE 24 /* for atoms */
+#define TERMS_KEPT_FREE 24 /* for predicates */
 
 static void add_quantity(noe_vocabulary *v, sort of, uint16_t term, int cost)
 {
@@ -173,108 +174,122 @@ static void add_shapes(noe_vocabulary *v)
     }
 }
 
-/* Atoms */
+/* Predicates */
 
-static void add_atom(noe_vocabulary *v, noe_atom_kind kind, int x, int y, int z, int c)
+static void add_predicate(noe_vocabulary *v, noe_predicate_kind kind, int x, int y,
+                          int z, int c)
 {
     static const int costs[] = {
-#define XX(ID, COST) [NOE_ATOM_##ID] = COST,
-        NOE_ATOM_MAP(XX)
+#define XX(ID, COST) [NOE_PREDICATE_##ID] = COST,
+        NOE_PREDICATE_MAP(XX)
 #undef XX
     };
-    noe_atom a = {kind, (uint8_t)x, (uint8_t)y, (uint8_t)z, (int8_t)c, costs[kind]};
-    bool has_y = kind == NOE_ATOM_SAME || kind == NOE_ATOM_APART ||
-                 kind == NOE_ATOM_LESS_EQUAL || kind == NOE_ATOM_LESS ||
-                 kind == NOE_ATOM_LACKS || kind == NOE_ATOM_HAS ||
-                 kind >= NOE_ATOM_DIVIDES;
+    noe_predicate a = {kind,       (uint8_t)x, (uint8_t)y,
+                       (uint8_t)z, (int8_t)c,  costs[kind]};
+    bool has_y = kind == NOE_PREDICATE_SAME || kind == NOE_PREDICATE_APART ||
+                 kind == NOE_PREDICATE_LESS_EQUAL || kind == NOE_PREDICATE_LESS ||
+                 kind == NOE_PREDICATE_LACKS || kind == NOE_PREDICATE_HAS ||
+                 kind >= NOE_PREDICATE_DIVIDES;
     a.cost += v->q[x].cost + (has_y ? v->q[y].cost : 0) +
-              (kind == NOE_ATOM_BEFORE_LAST ? v->q[z].cost : 0);
-    NOE_PUSH(v->atom, v->n_atoms, v->cap_atoms, a);
+              (kind == NOE_PREDICATE_BEFORE_LAST ? v->q[z].cost : 0);
+    NOE_PUSH(v->predicate, v->n_predicates, v->cap_predicates, a);
 }
 
 /* What a quantity is compared with. */
 static const struct {
     sort sort;
-    noe_atom_kind kind;
+    noe_predicate_kind kind;
     int8_t from, to; /* c */
 } with_numbers[] = {
-    {SORT_RANK, NOE_ATOM_EQUALS, 0, 5},   {SORT_RANK, NOE_ATOM_AT_LEAST, 1, 4},
-    {SORT_RANK, NOE_ATOM_AT_MOST, 0, 3},  {SORT_DIM, NOE_ATOM_EQUALS, 1, 3},
-    {SORT_DIM, NOE_ATOM_AT_LEAST, 1, 3},  {SORT_DIM, NOE_ATOM_AT_MOST, 1, 2},
-    {SORT_DIM, NOE_ATOM_ODD, 0, 0},       {SORT_DIM, NOE_ATOM_EVEN, 0, 0},
-    {SORT_SIZE, NOE_ATOM_EQUALS, 0, 3},   {SORT_SIZE, NOE_ATOM_DIFFERS, 0, 0},
-    {SORT_SIZE, NOE_ATOM_AT_LEAST, 0, 2}, {SORT_SIZE, NOE_ATOM_AT_MOST, 0, 2},
-    {SORT_SIZE, NOE_ATOM_ODD, 0, 0},      {SORT_SIZE, NOE_ATOM_EVEN, 0, 0},
-    {SORT_AXIS, NOE_ATOM_EQUALS, 0, 3},   {SORT_AXIS, NOE_ATOM_DIFFERS, 0, 1},
-    {SORT_AXIS, NOE_ATOM_AT_LEAST, 1, 2}, {SORT_AXIS, NOE_ATOM_AT_MOST, 1, 2},
-    {SORT_COUNT, NOE_ATOM_EQUALS, 1, 1},  {SORT_COUNT, NOE_ATOM_AT_LEAST, 1, 1},
-    {SORT_REAL, NOE_ATOM_EQUALS, -1, 1},  {SORT_LIST, NOE_ATOM_ALL, 0, 1},
+    {SORT_RANK, NOE_PREDICATE_EQUALS, 0, 5},
+    {SORT_RANK, NOE_PREDICATE_AT_LEAST, 1, 4},
+    {SORT_RANK, NOE_PREDICATE_AT_MOST, 0, 3},
+    {SORT_DIM, NOE_PREDICATE_EQUALS, 1, 3},
+    {SORT_DIM, NOE_PREDICATE_AT_LEAST, 1, 3},
+    {SORT_DIM, NOE_PREDICATE_AT_MOST, 1, 2},
+    {SORT_DIM, NOE_PREDICATE_ODD, 0, 0},
+    {SORT_DIM, NOE_PREDICATE_EVEN, 0, 0},
+    {SORT_SIZE, NOE_PREDICATE_EQUALS, 0, 3},
+    {SORT_SIZE, NOE_PREDICATE_DIFFERS, 0, 0},
+    {SORT_SIZE, NOE_PREDICATE_AT_LEAST, 0, 2},
+    {SORT_SIZE, NOE_PREDICATE_AT_MOST, 0, 2},
+    {SORT_SIZE, NOE_PREDICATE_ODD, 0, 0},
+    {SORT_SIZE, NOE_PREDICATE_EVEN, 0, 0},
+    {SORT_AXIS, NOE_PREDICATE_EQUALS, 0, 3},
+    {SORT_AXIS, NOE_PREDICATE_DIFFERS, 0, 1},
+    {SORT_AXIS, NOE_PREDICATE_AT_LEAST, 1, 2},
+    {SORT_AXIS, NOE_PREDICATE_AT_MOST, 1, 2},
+    {SORT_COUNT, NOE_PREDICATE_EQUALS, 1, 1},
+    {SORT_COUNT, NOE_PREDICATE_AT_LEAST, 1, 1},
+    {SORT_REAL, NOE_PREDICATE_EQUALS, -1, 1},
+    {SORT_LIST, NOE_PREDICATE_ALL, 0, 1},
 };
 
 /* What two quantities are compared by; both ways round where the form is not
  * symmetric. */
 static const struct {
     sort x, y;
-    noe_atom_kind kind;
+    noe_predicate_kind kind;
     int8_t c;
 } with_others[] = {
-    {SORT_RANK, SORT_RANK, NOE_ATOM_SAME, 0},
-    {SORT_RANK, SORT_RANK, NOE_ATOM_LESS_EQUAL, 0},
-    {SORT_RANK, SORT_RANK, NOE_ATOM_LESS, 0},
-    {SORT_DIM, SORT_DIM, NOE_ATOM_SAME, 0},
-    {SORT_DIM, SORT_DIM, NOE_ATOM_LESS_EQUAL, 0},
-    {SORT_DIM, SORT_DIM, NOE_ATOM_DIVIDES, 0},
-    {SORT_DIM, SORT_DIM, NOE_ATOM_PARITY, 0},
-    {SORT_DIM, SORT_SIZE, NOE_ATOM_SAME, 0},
-    {SORT_DIM, SORT_SIZE, NOE_ATOM_LESS_EQUAL, 0},
-    {SORT_SIZE, SORT_DIM, NOE_ATOM_LESS_EQUAL, 0},
-    {SORT_DIM, SORT_SIZE, NOE_ATOM_DIVIDES, 0},
-    {SORT_SIZE, SORT_DIM, NOE_ATOM_DIVIDES, 0},
-    {SORT_SIZE, SORT_SIZE, NOE_ATOM_SAME, 0},
-    {SORT_SIZE, SORT_SIZE, NOE_ATOM_APART, 0},
-    {SORT_SIZE, SORT_SIZE, NOE_ATOM_LESS_EQUAL, 0},
-    {SORT_SIZE, SORT_SIZE, NOE_ATOM_DIVIDES, 0},
-    {SORT_AXIS, SORT_AXIS, NOE_ATOM_SAME, 0},
-    {SORT_AXIS, SORT_AXIS, NOE_ATOM_APART, 0},
-    {SORT_AXIS, SORT_AXIS, NOE_ATOM_LESS, 0},
-    {SORT_AXIS, SORT_RANK, NOE_ATOM_FROM_END, 1},
-    {SORT_AXIS, SORT_RANK, NOE_ATOM_FROM_END, 2},
-    {SORT_AXIS, SORT_RANK, NOE_ATOM_BEFORE_END, 2},
-    {SORT_AXIS, SORT_RANK, NOE_ATOM_BEFORE_END, 3},
-    {SORT_COUNT, SORT_COUNT, NOE_ATOM_SAME, 0},
-    {SORT_COUNT, SORT_DIM, NOE_ATOM_SAME, 0},
-    {SORT_REAL, SORT_REAL, NOE_ATOM_SAME, 0},
-    {SORT_LIST, SORT_LIST, NOE_ATOM_SAME, 0},
-    {SORT_LIST, SORT_AXIS, NOE_ATOM_LACKS, 0},
-    {SORT_LIST, SORT_AXIS, NOE_ATOM_HAS, 0},
+    {SORT_RANK, SORT_RANK, NOE_PREDICATE_SAME, 0},
+    {SORT_RANK, SORT_RANK, NOE_PREDICATE_LESS_EQUAL, 0},
+    {SORT_RANK, SORT_RANK, NOE_PREDICATE_LESS, 0},
+    {SORT_DIM, SORT_DIM, NOE_PREDICATE_SAME, 0},
+    {SORT_DIM, SORT_DIM, NOE_PREDICATE_LESS_EQUAL, 0},
+    {SORT_DIM, SORT_DIM, NOE_PREDICATE_DIVIDES, 0},
+    {SORT_DIM, SORT_DIM, NOE_PREDICATE_PARITY, 0},
+    {SORT_DIM, SORT_SIZE, NOE_PREDICATE_SAME, 0},
+    {SORT_DIM, SORT_SIZE, NOE_PREDICATE_LESS_EQUAL, 0},
+    {SORT_SIZE, SORT_DIM, NOE_PREDICATE_LESS_EQUAL, 0},
+    {SORT_DIM, SORT_SIZE, NOE_PREDICATE_DIVIDES, 0},
+    {SORT_SIZE, SORT_DIM, NOE_PREDICATE_DIVIDES, 0},
+    {SORT_SIZE, SORT_SIZE, NOE_PREDICATE_SAME, 0},
+    {SORT_SIZE, SORT_SIZE, NOE_PREDICATE_APART, 0},
+    {SORT_SIZE, SORT_SIZE, NOE_PREDICATE_LESS_EQUAL, 0},
+    {SORT_SIZE, SORT_SIZE, NOE_PREDICATE_DIVIDES, 0},
+    {SORT_AXIS, SORT_AXIS, NOE_PREDICATE_SAME, 0},
+    {SORT_AXIS, SORT_AXIS, NOE_PREDICATE_APART, 0},
+    {SORT_AXIS, SORT_AXIS, NOE_PREDICATE_LESS, 0},
+    {SORT_AXIS, SORT_RANK, NOE_PREDICATE_FROM_END, 1},
+    {SORT_AXIS, SORT_RANK, NOE_PREDICATE_FROM_END, 2},
+    {SORT_AXIS, SORT_RANK, NOE_PREDICATE_BEFORE_END, 2},
+    {SORT_AXIS, SORT_RANK, NOE_PREDICATE_BEFORE_END, 3},
+    {SORT_COUNT, SORT_COUNT, NOE_PREDICATE_SAME, 0},
+    {SORT_COUNT, SORT_DIM, NOE_PREDICATE_SAME, 0},
+    {SORT_REAL, SORT_REAL, NOE_PREDICATE_SAME, 0},
+    {SORT_LIST, SORT_LIST, NOE_PREDICATE_SAME, 0},
+    {SORT_LIST, SORT_AXIS, NOE_PREDICATE_LACKS, 0},
+    {SORT_LIST, SORT_AXIS, NOE_PREDICATE_HAS, 0},
 };
 
-static bool is_symmetric(noe_atom_kind kind)
+static bool is_symmetric(noe_predicate_kind kind)
 {
-    return kind == NOE_ATOM_SAME || kind == NOE_ATOM_APART || kind == NOE_ATOM_PARITY;
+    return kind == NOE_PREDICATE_SAME || kind == NOE_PREDICATE_APART ||
+           kind == NOE_PREDICATE_PARITY;
 }
 
 static void add_pairs(noe_vocabulary *v, size_t form)
 {
-    noe_atom_kind kind = with_others[form].kind;
+    noe_predicate_kind kind = with_others[form].kind;
     for (int x = 0; x < v->n_quantities; x++) {
         for (int y = 0; y < v->n_quantities; y++) {
             bool twice = with_others[form].x == with_others[form].y &&
                          is_symmetric(kind) && y < x;
             if (x != y && !twice && v->q[x].sort == with_others[form].x &&
                 v->q[y].sort == with_others[form].y)
-                add_atom(v, kind, x, y, 0, with_others[form].c);
+                add_predicate(v, kind, x, y, 0, with_others[form].c);
         }
     }
 }
 
-static void add_atoms(noe_vocabulary *v)
+static void add_predicates(noe_vocabulary *v)
 {
     for (size_t f = 0; f < sizeof with_numbers / sizeof *with_numbers; f++) {
         for (int x = 0; x < v->n_quantities; x++) {
             for (int c = with_numbers[f].from;
                  v->q[x].sort == with_numbers[f].sort && c <= with_numbers[f].to; c++)
-                add_atom(v, with_numbers[f].kind, x, 0, 0, c);
+                add_predicate(v, with_numbers[f].kind, x, 0, 0, c);
         }
     }
     for (size_t f = 0; f < sizeof with_others / sizeof *with_others; f++)
@@ -283,7 +298,7 @@ static void add_atoms(noe_vocabulary *v)
         for (int y = 0; y < v->n_quantities && v->q[x].sort == SORT_AXIS; y++) {
             for (int z = 0; z < v->n_quantities && v->q[y].sort == SORT_RANK; z++) {
                 if (y != z && v->q[z].sort == SORT_RANK)
-                    add_atom(v, NOE_ATOM_BEFORE_LAST, x, y, z, 0);
+                    add_predicate(v, NOE_PREDICATE_BEFORE_LAST, x, y, z, 0);
             }
         }
     }
@@ -296,7 +311,7 @@ noe_vocabulary *noe_vocabulary_new(const noe_rule *rule)
     add_parameters(v);
     add_shapes(v);
     add_entries(v);
-    add_atoms(v);
+    add_predicates(v);
     return v;
 }
 
@@ -304,14 +319,14 @@ void noe_vocabulary_free(noe_vocabulary *v)
 {
     if (!v)
         return;
-    free(v->atom);
+    free(v->predicate);
     free(v);
 }
 
-const noe_atom *noe_vocabulary_atoms(const noe_vocabulary *v, int *n)
+const noe_predicate *noe_vocabulary_predicates(const noe_vocabulary *v, int *n)
 {
-    *n = v->n_atoms;
-    return v->atom;
+    *n = v->n_predicates;
+    return v->predicate;
 }
 
 /* Where parameter variable p is a whole parameter of some operator. */
@@ -330,14 +345,14 @@ static bool is_group(const noe_rule *r, int p)
     return false;
 }
 
-bool noe_vocabulary_is_linear(const noe_vocabulary *v, int atom)
+bool noe_vocabulary_is_linear(const noe_vocabulary *v, int predicate)
 {
-    const noe_atom *a = &v->atom[atom];
+    const noe_predicate *a = &v->predicate[predicate];
     const noe_rule *r = &v->rule;
     uint16_t x = v->q[a->x].term, y = v->q[a->y].term;
-    if (a->kind == NOE_ATOM_EQUALS && a->c == 1)
+    if (a->kind == NOE_PREDICATE_EQUALS && a->c == 1)
         return r->terms[x].kind == NOE_TERM_PVAR && is_group(r, r->terms[x].var);
-    for (int i = 0; i < v->n_quantities && a->kind == NOE_ATOM_SAME; i++) {
+    for (int i = 0; i < v->n_quantities && a->kind == NOE_PREDICATE_SAME; i++) {
         const noe_term *t = &r->terms[v->q[i].term];
         if (t->kind == NOE_TERM_DIV && ((t->kids[0] == x && t->kids[1] == y) ||
                                         (t->kids[0] == y && t->kids[1] == x)))
@@ -388,60 +403,61 @@ static bool same_values(const noe_value *x, const noe_value *y)
                                      : x->i == y->i;
 }
 
-static bool about_numbers(const noe_atom *a, int64_t x, int64_t y)
+static bool about_numbers(const noe_predicate *a, int64_t x, int64_t y)
 {
     switch (a->kind) {
-    case NOE_ATOM_EQUALS:
+    case NOE_PREDICATE_EQUALS:
         return x == a->c;
-    case NOE_ATOM_DIFFERS:
+    case NOE_PREDICATE_DIFFERS:
         return x != a->c;
-    case NOE_ATOM_AT_LEAST:
+    case NOE_PREDICATE_AT_LEAST:
         return a->c <= x;
-    case NOE_ATOM_AT_MOST:
+    case NOE_PREDICATE_AT_MOST:
         return x <= a->c;
-    case NOE_ATOM_LESS_EQUAL:
+    case NOE_PREDICATE_LESS_EQUAL:
         return x <= y;
-    case NOE_ATOM_LESS:
+    case NOE_PREDICATE_LESS:
         return x < y;
-    case NOE_ATOM_ODD:
+    case NOE_PREDICATE_ODD:
         return x >= 0 && x % 2 == 1;
-    case NOE_ATOM_EVEN:
+    case NOE_PREDICATE_EVEN:
         return x >= 0 && x % 2 == 0;
-    case NOE_ATOM_DIVIDES:
+    case NOE_PREDICATE_DIVIDES:
         return x >= 0 && y > 0 && x % y == 0;
-    case NOE_ATOM_PARITY:
+    case NOE_PREDICATE_PARITY:
         return x >= 0 && y >= 0 && (x + y) % 2 == 0;
-    case NOE_ATOM_FROM_END:
+    case NOE_PREDICATE_FROM_END:
         return x + a->c == y;
-    case NOE_ATOM_BEFORE_END:
+    case NOE_PREDICATE_BEFORE_END:
         return x + a->c <= y;
     default:
         return false;
     }
 }
 
-bool noe_vocabulary_holds(const noe_vocabulary *v, int atom, const noe_quantities *q)
+bool noe_vocabulary_holds(const noe_vocabulary *v, int predicate,
+                          const noe_quantities *q)
 {
-    const noe_atom *a = &v->atom[atom];
+    const noe_predicate *a = &v->predicate[predicate];
     const noe_value *x = &q->value[a->x], *y = &q->value[a->y];
-    bool one = a->kind == NOE_ATOM_EQUALS || a->kind == NOE_ATOM_ALL ||
-               a->kind == NOE_ATOM_DIFFERS || a->kind == NOE_ATOM_AT_LEAST ||
-               a->kind == NOE_ATOM_AT_MOST || a->kind == NOE_ATOM_ODD ||
-               a->kind == NOE_ATOM_EVEN;
+    bool one = a->kind == NOE_PREDICATE_EQUALS || a->kind == NOE_PREDICATE_ALL ||
+               a->kind == NOE_PREDICATE_DIFFERS || a->kind == NOE_PREDICATE_AT_LEAST ||
+               a->kind == NOE_PREDICATE_AT_MOST || a->kind == NOE_PREDICATE_ODD ||
+               a->kind == NOE_PREDICATE_EVEN;
     if (!q->has[a->x] || (!one && !q->has[a->y]))
         return false;
     switch (a->kind) {
-    case NOE_ATOM_SAME:
-    case NOE_ATOM_APART:
-        return same_values(x, y) == (a->kind == NOE_ATOM_SAME);
-    case NOE_ATOM_ALL:
+    case NOE_PREDICATE_SAME:
+    case NOE_PREDICATE_APART:
+        return same_values(x, y) == (a->kind == NOE_PREDICATE_SAME);
+    case NOE_PREDICATE_ALL:
         return all_are(x, a->c);
-    case NOE_ATOM_HAS:
-    case NOE_ATOM_LACKS:
-        return has(x, y->i) == (a->kind == NOE_ATOM_HAS);
-    case NOE_ATOM_BEFORE_LAST:
+    case NOE_PREDICATE_HAS:
+    case NOE_PREDICATE_LACKS:
+        return has(x, y->i) == (a->kind == NOE_PREDICATE_HAS);
+    case NOE_PREDICATE_BEFORE_LAST:
         return q->has[a->z] && x->i + y->i < q->value[a->z].i;
-    case NOE_ATOM_EQUALS:
+    case NOE_PREDICATE_EQUALS:
         if (x->kind == NOE_KIND_FLOAT)
             return x->f == (double)a->c;
         return x->i == a->c;
@@ -463,78 +479,78 @@ static uint16_t number(noe_rule *r, bool is_real, int64_t c)
     return is_real ? add_term(r, &t) : integer(r, c);
 }
 
-static uint16_t term_of(const noe_vocabulary *v, const noe_atom *a, noe_rule *r)
+static uint16_t term_of(const noe_vocabulary *v, const noe_predicate *a, noe_rule *r)
 {
     uint16_t x = v->q[a->x].term, y = v->q[a->y].term;
     uint16_t c = number(r, v->q[a->x].sort == SORT_REAL, a->c), two = integer(r, 2);
     switch (a->kind) {
-    case NOE_ATOM_EQUALS:
+    case NOE_PREDICATE_EQUALS:
         return apply(r, NOE_TERM_EQ, x, c);
-    case NOE_ATOM_DIFFERS:
+    case NOE_PREDICATE_DIFFERS:
         return apply(r, NOE_TERM_NE, x, c);
-    case NOE_ATOM_AT_LEAST:
+    case NOE_PREDICATE_AT_LEAST:
         return apply(r, NOE_TERM_LE, c, x);
-    case NOE_ATOM_AT_MOST:
+    case NOE_PREDICATE_AT_MOST:
         return apply(r, NOE_TERM_LE, x, c);
-    case NOE_ATOM_ALL:
+    case NOE_PREDICATE_ALL:
         return apply(r, NOE_TERM_EQ, x,
                      apply(r, NOE_TERM_REP, c, apply_one(r, NOE_TERM_LEN, x)));
-    case NOE_ATOM_SAME:
+    case NOE_PREDICATE_SAME:
         return apply(r, NOE_TERM_EQ, x, y);
-    case NOE_ATOM_APART:
+    case NOE_PREDICATE_APART:
         return apply(r, NOE_TERM_NE, x, y);
-    case NOE_ATOM_LESS_EQUAL:
+    case NOE_PREDICATE_LESS_EQUAL:
         return apply(r, NOE_TERM_LE, x, y);
-    case NOE_ATOM_LESS:
+    case NOE_PREDICATE_LESS:
         return apply(r, NOE_TERM_LT, x, y);
-    case NOE_ATOM_LACKS:
+    case NOE_PREDICATE_LACKS:
         return apply_one(r, NOE_TERM_NOT, apply(r, NOE_TERM_HAS, x, y));
-    case NOE_ATOM_HAS:
+    case NOE_PREDICATE_HAS:
         return apply(r, NOE_TERM_EQ, apply(r, NOE_TERM_HAS, x, y), integer(r, 1));
-    case NOE_ATOM_ODD:
+    case NOE_PREDICATE_ODD:
         return remainder_is(r, x, two, 1);
-    case NOE_ATOM_EVEN:
+    case NOE_PREDICATE_EVEN:
         return remainder_is(r, x, two, 0);
-    case NOE_ATOM_DIVIDES:
+    case NOE_PREDICATE_DIVIDES:
         return remainder_is(r, x, y, 0);
-    case NOE_ATOM_PARITY:
+    case NOE_PREDICATE_PARITY:
         return remainder_is(r, apply(r, NOE_TERM_ADD, x, y), two, 0);
-    case NOE_ATOM_FROM_END:
+    case NOE_PREDICATE_FROM_END:
         return apply(r, NOE_TERM_EQ, apply(r, NOE_TERM_ADD, x, c), y);
-    case NOE_ATOM_BEFORE_END:
+    case NOE_PREDICATE_BEFORE_END:
         return apply(r, NOE_TERM_LE, apply(r, NOE_TERM_ADD, x, c), y);
-    case NOE_ATOM_BEFORE_LAST:
+    case NOE_PREDICATE_BEFORE_LAST:
         return apply(r, NOE_TERM_LT, apply(r, NOE_TERM_ADD, x, y), v->q[a->z].term);
-    case NOE_ATOM_KINDS:
+    case NOE_PREDICATE_KINDS:
         break;
     }
     return NO_TERM;
 }
 
 /* $v == 0.0 by writing 0.0 for $v. */
-static bool substitute(const noe_vocabulary *v, const noe_atom *a, noe_rule *rule)
+static bool substitute(const noe_vocabulary *v, const noe_predicate *a, noe_rule *rule)
 {
     noe_term *t = &rule->terms[v->q[a->x].term];
-    if (a->kind != NOE_ATOM_EQUALS || t->kind != NOE_TERM_PVAR ||
+    if (a->kind != NOE_PREDICATE_EQUALS || t->kind != NOE_TERM_PVAR ||
         v->q[a->x].sort != SORT_REAL)
         return false;
     *t = (noe_term){.kind = NOE_TERM_FLOAT, .f = (double)a->c};
     return true;
 }
 
-bool noe_vocabulary_narrow(const noe_vocabulary *v, const int *atoms, int n,
+bool noe_vocabulary_narrow(const noe_vocabulary *v, const int *predicates, int n,
                            int negated, bool in_place, noe_rule *rule)
 {
     *rule = v->rule;
     for (int i = 0; i < n; i++) {
-        if (in_place && i != negated && substitute(v, &v->atom[atoms[i]], rule))
+        if (in_place && i != negated &&
+            substitute(v, &v->predicate[predicates[i]], rule))
             continue;
-        uint16_t t = term_of(v, &v->atom[atoms[i]], rule);
+        uint16_t t = term_of(v, &v->predicate[predicates[i]], rule);
         if (i == negated)
             t = apply_one(rule, NOE_TERM_NOT, t);
-        rule->where = rule->where == NO_TERM
-                          ? t
-                          : apply(rule, NOE_TERM_AND, rule->where, t);
+        rule->where =
+            rule->where == NO_TERM ? t : apply(rule, NOE_TERM_AND, rule->where, t);
         if (rule->where == NO_TERM)
             return false;
     }
