@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/verifier/fixture.h"
 #include "core/base/options.h"
+#include "ruledb/query.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -347,6 +348,51 @@ START_TEST(test_verify_command)
 }
 END_TEST
 
+static noe_status note_row(void *ctx, const noe_query_row *row, noe_error *e)
+{
+    (void)e;
+    noe_buf_puts(ctx, row->values[0]);
+    return NOE_OK;
+}
+
+/* A refuted candidate gets one under a condition beside it, whose rule has the
+ * condition in both forms; a later run has nothing left to do, and a recheck proves it
+ * again. */
+START_TEST(test_refuted_candidate_is_narrowed)
+{
+    add("conv[group=$g](?x, concat[axis=0](?w, ?v)) => "
+        "concat[axis=1](conv[group=$g](?x, "
+        "?w), conv[group=$g](?x, ?v))",
+        0, 0);
+    add("add(?a, ?b) => sub(?a, ?b)", 1, 0);
+    noe_verify_totals t = judge_all();
+    ck_assert_int_eq(t.candidates, 3);
+    ck_assert_int_eq(t.refuted, 2);
+    ck_assert_int_eq(t.narrowed, 1);
+    ck_assert_int_eq(t.rules, 1);
+    noe_buf found = {0};
+    static const char ask[] =
+        "SELECT r.condition || '; ' || r.condition_smt2 || '; ' || o.lift_group || ' ' "
+        "||"
+        " c.lift_group || '; ' || (SELECT count(*) FROM verdict WHERE precondition <> "
+        "'')"
+        " FROM rule AS r JOIN candidate AS c ON c.id = r.candidate_id"
+        " JOIN candidate AS o ON o.rule_id = c.narrows";
+    noe_assert_ok(noe_ruledb_query(db, ask, NULL, 0, note_row, &found, &err), err);
+    ck_assert_str_eq(noe_buf_text(&found),
+                     "$a == 1; (declare-const $a Int)\n(assert (= $a 1))\n; 0 2; 2");
+    noe_buf_clear(&found);
+    t = judge_all();
+    ck_assert_int_eq(t.candidates, 0);
+    noe_recheck_totals r;
+    noe_verifier *v = fixture_verifier(0);
+    noe_assert_ok(noe_verifier_recheck(v, db, &env, &r, &err), err);
+    ck_assert_int_eq(r.rules, 1);
+    ck_assert_int_eq(r.lost, 0);
+    noe_verifier_free(v);
+}
+END_TEST
+
 Suite *suite_verify(void)
 {
     Suite *s = suite_create("verify");
@@ -361,6 +407,7 @@ Suite *suite_verify(void)
     tcase_add_test(tc, test_verify_recheck_reopens_what_was_covered);
     tcase_add_test(tc, test_verify_cancelled_keeps_what_it_has);
     tcase_add_test(tc, test_verify_order_does_not_matter);
+    tcase_add_test(tc, test_refuted_candidate_is_narrowed);
     tcase_add_test(tc, test_verify_command);
     suite_add_tcase(s, tc);
     return s;
