@@ -21,6 +21,19 @@ ask "$1" "WITH kind (name, pattern) AS (VALUES ('no condition', ''),
     sum(r.tier = 'C') AS C, count(*) AS 'all' FROM kind AS k JOIN rule AS r
     ON CASE k.pattern WHEN '' THEN r.condition = '' ELSE r.condition GLOB k.pattern END
   GROUP BY k.name ORDER BY count(*) DESC, k.name"
+printf '\n## Conditions found for refuted candidates\n\n'
+ask "$1" "SELECT tier, substr(rule_id, 1, 10) AS rule, condition, substr(refuted_text, 1, 90)
+    AS 'refuted without it (begins)', precondition AS search FROM narrowed_rule
+  ORDER BY length(refuted_text), refuted_text"
+printf '\n'
+ask "$1" "SELECT CASE WHEN v.precondition GLOB 'false at all*' THEN 'false at all instances'
+      WHEN EXISTS (SELECT 1 FROM candidate AS n JOIN rule AS r ON r.candidate_id = n.id
+        WHERE n.narrows = c.rule_id) THEN 'true under the condition found'
+      WHEN v.precondition GLOB '*limit is reached' THEN 'condition not proved within the limits'
+      WHEN v.precondition = '' THEN 'not searched' ELSE 'no conjunction of the vocabulary' END
+    AS 'refuted candidate', count(*) AS n
+  FROM verdict AS v JOIN candidate AS c ON c.id = v.candidate_id WHERE v.kind = 'REFUTED'
+  GROUP BY 1 ORDER BY n DESC, 1"
 printf '\n## Time of a verdict\n\n'
 ask "$1" "WITH judged AS (SELECT kind || CASE tier WHEN '' THEN '' ELSE ', tier ' || tier END
     AS verdict, cpu_seconds * 1000 AS ms, questions FROM verdict WHERE kind <> 'COVERED'),
