@@ -67,6 +67,62 @@ START_TEST(test_no_false_mutant_is_proved)
 }
 END_TEST
 
+/* A refuted mutant that gets a condition is a rule like others: none may be false. */
+#define N_NARROWED 60
+
+static bool narrowed_is_false(noe_verifier *v, const noe_rule *mutant, int *n_proved,
+                              noe_buf *where)
+{
+    noe_check check, again;
+    noe_precondition found = {.found = false};
+    bool is_false = false;
+    noe_verifier_check(v, mutant, &check);
+    if (check.kind == NOE_VERDICT_REFUTED)
+        noe_verifier_narrow(v, mutant, &check, &found);
+    if (found.found) {
+        brute_report r;
+        noe_verifier_check(v, found.rule, &again);
+        brute_check(found.rule, 2, 300, 12, &r);
+        *n_proved += again.kind == NOE_VERDICT_PROVED;
+        is_false = again.kind == NOE_VERDICT_PROVED && r.answer == BRUTE_FALSE;
+        if (is_false) {
+            noe_rule_print(where, found.rule);
+            noe_buf_printf(where, ": %s", noe_buf_text(&r.where));
+        }
+        noe_buf_clear(&r.where);
+        noe_check_clear(&again);
+    }
+    noe_precondition_clear(&found);
+    noe_check_clear(&check);
+    return is_false;
+}
+
+START_TEST(test_no_narrowed_mutant_is_false)
+{
+    noe_verifier *v = fixture_verifier(4000);
+    noe_rule *mutant = noe_malloc(sizeof *mutant);
+    noe_rng rng = noe_rng_split(3, "narrowed", 0);
+    int n = 0, n_proved = 0;
+    noe_buf where = {0};
+    fixture_load("true_rules.txt", &base);
+    for (int i = 0; n < N_NARROWED && i < 100 * N_NARROWED; i++) {
+        const noe_rule *rule = base.rule[noe_rng_below(&rng, (uint64_t)base.n)];
+        if (!mutate(rule, (mutation)(i % MUTATIONS), &rng, mutant) ||
+            !brute_knows(mutant))
+            continue;
+        n++;
+        ck_assert_msg(!narrowed_is_false(v, mutant, &n_proved, &where), "%s",
+                      noe_buf_text(&where));
+    }
+    ck_assert_int_eq(n, N_NARROWED);
+    ck_assert_int_gt(n_proved, 3);
+    noe_buf_clear(&where);
+    free(mutant);
+    fixture_unload(&base);
+    noe_verifier_free(v);
+}
+END_TEST
+
 Suite *suite_mutants(void)
 {
     Suite *s = suite_create("verifier.mutants");
@@ -74,6 +130,7 @@ Suite *suite_mutants(void)
     tcase_set_timeout(t, 900);
     tcase_add_loop_test(t, test_brute_force_tells_true_from_false, 0, 2);
     tcase_add_test(t, test_no_false_mutant_is_proved);
+    tcase_add_test(t, test_no_narrowed_mutant_is_false);
     suite_add_tcase(s, t);
     return s;
 }
