@@ -5,6 +5,10 @@
  * it and every step of the derivation is well-typed and true at all instances (Z3). The
  * tier says which: A both, B LIA alone, C Z3 alone.
  *
+ * A candidate that FIELD refutes stays refuted; the condition under which it is true,
+ * if one is found (verifier/precondition.h), makes a candidate beside it, judged like
+ * others.
+ *
  * A verdict depends on the rule's text, the configuration and the axioms, not on the
  * order of candidates: seeds come from the rule's id, and Z3 starts from the same state
  * for each rule (push and pop).
