@@ -7,7 +7,7 @@ set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: $0 DB" >&2; exit 2; }
 [ -f "$1" ] || { echo "$0: $1: no such file" >&2; exit 4; }
 
-ask() { sqlite3 -readonly -cmd '.mode markdown' "$1" "$2"; }
+ask() { sqlite3 -readonly -cmd '.mode markdown --wrap 0' "$1" "$2"; }
 printf '## Rules by tier and class\n\n'
 ask "$1" "SELECT tier, sum(class = 'exact') AS exact, sum(class = 'finite') AS finite,
   sum(class = 'float') AS float, sum(class = 'range') AS range, count(*) AS 'all',
@@ -30,6 +30,7 @@ ask "$1" "SELECT CASE WHEN v.precondition GLOB 'false at all*' THEN 'false at al
       WHEN EXISTS (SELECT 1 FROM candidate AS n JOIN rule AS r ON r.candidate_id = n.id
         WHERE n.narrows = c.rule_id) THEN 'true under the condition found'
       WHEN v.precondition GLOB '*limit is reached' THEN 'condition not proved within the limits'
+      WHEN v.precondition GLOB '* proofs' THEN 'the condition found makes another candidate'
       WHEN v.precondition = '' THEN 'not searched' ELSE 'no conjunction of the vocabulary' END
     AS 'refuted candidate', count(*) AS n
   FROM verdict AS v JOIN candidate AS c ON c.id = v.candidate_id WHERE v.kind = 'REFUTED'

@@ -66,12 +66,17 @@ judge() {
       }
     }
     END {
-      # A rule that is there twice is one candidate; its counterexample tells.
+      # A rule that is there twice is one candidate, with the number of the first. Which
+      # one it is, its counterexample tells, if that belongs to one candidate alone.
       for (n = 0; n <= last; n++) {
-        if ((n, 0) in condition) twin[why[n, 0]] = n
+        if ((n, 0) in kind) {
+          owners[why[n, 0]]++
+          if ((n, 0) in condition) twin[why[n, 0]] = n
+        }
       }
       for (n = 0; n <= last; n++) {
-        if (said[n, 0] == "refuted" && why[n, 0] in twin) {
+        if (said[n, 0] == "refuted" && !((n, 0) in kind) && owners[why[n, 0]] == 1 &&
+            why[n, 0] in twin) {
           condition[n, 0] = condition[twin[why[n, 0]], 0]
           tier[n, 0] = tier[twin[why[n, 0]], 0]
         }

@@ -383,12 +383,12 @@ START_TEST(test_smt2_says_the_same)
     Z3_config config = Z3_mk_config();
     Z3_context z3 = Z3_mk_context(config);
     Z3_set_error_handler(z3, NULL);
-    for (int i = _i; i < axioms->n; i += 8) {
+    for (int i = _i; i < axioms->n; i += 16) {
         if (axioms->axiom[i].rule.where != NOE_TERM_ABSENT)
             compare_smt2(z3, &axioms->axiom[i].rule, counts);
     }
-    ck_assert_int_gt(counts[0], 10);
-    ck_assert_int_gt(counts[1], 10);
+    ck_assert_int_gt(counts[0], 4);
+    ck_assert_int_gt(counts[1], 4);
     Z3_del_context(z3);
     Z3_del_config(config);
     noe_verifier_free(v);
@@ -406,8 +406,8 @@ Suite *suite_precondition(void)
     tcase_add_loop_test(t, test_dropped_conjunct_is_found_again, 0, LENGTH(recovered));
     tcase_add_loop_test(t, test_known_conditions_are_found, 0, LENGTH(known));
     tcase_add_loop_test(t, test_no_condition_is_made_up, 0, LENGTH(hopeless));
-    tcase_add_loop_test(t, test_narrowed_rules_are_true_by_brute_force, 0, 6);
-    tcase_add_loop_test(t, test_smt2_says_the_same, 0, 8);
+    tcase_add_loop_test(t, test_narrowed_rules_are_true_by_brute_force, 0, 3);
+    tcase_add_loop_test(t, test_smt2_says_the_same, 0, 4);
     suite_add_tcase(s, t);
     return s;
 }
