@@ -90,6 +90,38 @@ static uint64_t left_operators(const noe_rule *r)
     return mask;
 }
 
+static int count_op(const noe_rule *r, uint64_t ops, noe_op op)
+{
+    int n = 0;
+    for (int i = 0; i < r->n_nodes; i++)
+        n += (ops >> i & 1) && r->nodes[i].op == op;
+    return n;
+}
+
+/* slice(f(?a)) => f(slice(?a)) takes slices inwards, f(slice(?a)) => slice(f(?a))
+ * outwards: the operator stands on top of one side, and below the top of the other. */
+static void find_movement(noe_usable_rule *u)
+{
+    const noe_rule *r = &u->rule;
+    noe_rule back = noe_rule_reversed(r);
+    uint64_t rhs_ops = left_operators(&back);
+    noe_op top[2] = {r->nodes[r->lhs[0]].op, NOE_OP_COUNT};
+    if (!r->nodes[r->rhs[0]].is_var)
+        top[1] = r->nodes[r->rhs[0]].op;
+    u->moves = NOE_OP_COUNT;
+    u->reduces = __builtin_popcountll(u->lhs_ops) > __builtin_popcountll(rhs_ops);
+    for (int side = 0; side < 2 && r->n_roots == 1; side++) {
+        noe_op op = top[side];
+        if (op == NOE_OP_COUNT || !noe_op_has(op, NOE_TRAIT_COPY) || top[!side] == op)
+            continue;
+        if (count_op(r, side ? rhs_ops : u->lhs_ops, op) == 1 &&
+            count_op(r, side ? u->lhs_ops : rhs_ops, op) > 0) {
+            u->moves = op;
+            u->inwards = side == 0;
+        }
+    }
+}
+
 static bool is_known(const noe_rule_set *s, const char *text)
 {
     for (int i = 0; i < s->n; i++) {
@@ -118,6 +150,7 @@ static void add_direction(noe_rule_set *s, const char *id, const noe_rule *rule,
     u->numeric = numeric;
     u->rule = *rule;
     u->lhs_ops = left_operators(rule);
+    find_movement(u);
     NOE_PUSH(s->rules, s->n, s->cap, u);
 }
 

@@ -17,6 +17,10 @@ typedef struct noe_usable_rule {
     noe_numeric_class numeric;
     noe_tier tier;    /* NONE where the rule came from text */
     uint64_t lhs_ops; /* bit i: pattern node i is an operator of the left side */
+    noe_op moves;     /* the data movement that it takes past other operators, whole,
+                         towards inputs or outputs; NOE_OP_COUNT: none */
+    bool inwards;
+    bool reduces; /* the right side has fewer operators */
     noe_rule rule;
 } noe_usable_rule;
 

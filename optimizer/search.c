@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/search.h"
-#include "optimizer/rewrite.h"
+#include "optimizer/search_inner.h"
 #include <math.h>
 #include <stdlib.h>
-
-/* Edges around what a path changed in which a graph is matched. Two reach the siblings
- * of a changed node: operators that share an input with it. */
-#define NEAR_EDGES 2
-
-/* How far the root of a match lies from the node of it that is near: patterns of rules
- * are no deeper than this. */
-#define PATTERN_EDGES 4
 
 /* A graph may have this many times the input's operators: rules that add operators
  * without cost must not run away. */
@@ -22,245 +14,6 @@
  * too much in a large one. */
 #define DEAREST 2
 
-typedef struct search {
-    const noe_env *env;
-    const noe_rule_set *rules;
-    noe_costs *costs;
-    const noe_search_options *options;
-    noe_search_result *result;
-    noe_frontier frontier;
-    double deadline;
-    double slack; /* seconds that a state may cost more than alpha times the best */
-    uint32_t max_operators;
-    uint64_t max_weight_bytes;
-    uint32_t best; /* state */
-    bool polishes; /* at the end: fewer operators at the same cost are a gain */
-    noe_error *err;
-    noe_status status; /* of what happens inside match callbacks */
-} search;
-
-/* ---- neighbourhoods ---- */
-
-/* Grows the marked set by one edge in both directions, not through weights. */
-static void widen(const noe_graph *g, uint8_t *near)
-{
-    uint8_t *old = noe_malloc(g->n_nodes + 1);
-    memcpy(old, near, g->n_nodes);
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        const noe_ref *in = noe_graph_inputs(g, i);
-        for (uint32_t k = 0; k < g->nodes[i].n_inputs; k++) {
-            if (noe_ref_is_none(in[k]) || g->nodes[in[k].node].is_weight)
-                continue;
-            near[in[k].node] |= old[i];
-            near[i] |= old[in[k].node];
-        }
-    }
-    free(old);
-}
-
-/* A copy of the marks, grown by some edges. */
-static uint8_t *widened(const noe_graph *g, const uint8_t *marks, int edges)
-{
-    uint8_t *near = noe_malloc(g->n_nodes + 1);
-    memcpy(near, marks, g->n_nodes);
-    for (int i = 0; i < edges; i++)
-        widen(g, near);
-    return near;
-}
-
-/* What lies around the fresh nodes; NULL, everywhere, for NULL. */
-static uint8_t *neighbourhood(const noe_graph *g, const uint8_t *fresh)
-{
-    return fresh ? widened(g, fresh, NEAR_EDGES) : NULL;
-}
-
-/* ---- matches of one graph ---- */
-
-/* Returns false to stop. */
-typedef bool site_fn(void *ctx, const noe_site *site, const noe_match *match);
-
-typedef struct visit {
-    search *s;
-    const noe_graph *g;
-    const uint8_t *near; /* NULL: everywhere */
-    noe_site site;
-    site_fn *fn;
-    void *ctx;
-    bool stopped;
-} visit;
-
-static bool must_stop(search *s)
-{
-    noe_search_result *r = s->result;
-    r->interrupted = r->interrupted || noe_cancelled(s->env);
-    if (s->deadline > 0 && noe_wall_seconds() > s->deadline)
-        r->out_of_time = true;
-    return r->interrupted || r->out_of_time || s->status != NOE_OK;
-}
-
-static bool is_near(const visit *v, const noe_match *match)
-{
-    uint64_t ops = v->s->rules->rules[v->site.rule]->lhs_ops;
-    for (int i = 0; ops >> i; i++) {
-        if ((ops >> i & 1) && v->near[match->image[i]])
-            return true;
-        if (i == 63)
-            break;
-    }
-    return false;
-}
-
-/* Weight-only values are computed once whatever they look like: no use rewriting them.
- */
-static bool rewrites_weights(const visit *v, const noe_match *match)
-{
-    int n_roots = v->s->rules->rules[v->site.rule]->rule.n_roots;
-    for (int i = 0; i < n_roots; i++) {
-        if (v->g->nodes[match->root[i].node].is_weight)
-            return true;
-    }
-    return false;
-}
-
-static bool on_match(void *ctx, const noe_match *match)
-{
-    visit *v = ctx;
-    v->site.nth++;
-    if (rewrites_weights(v, match) || (v->near && !is_near(v, match)))
-        return true;
-    v->stopped = !v->fn(v->ctx, &v->site, match);
-    return !v->stopped;
-}
-
-/* Could the operands of node be those of the rule's first root? Most rules of a large
- * set fail here, before the matcher is set up. */
-static bool operands_fit(const noe_rule *rule, const noe_graph *g, uint32_t node)
-{
-    const noe_pattern_node *root = &rule->nodes[rule->lhs[0]];
-    const noe_ref *in = noe_graph_inputs(g, node);
-    bool straight = true, crossed = noe_op_has(root->op, NOE_TRAIT_COMMUTATIVE);
-    if (root->n_inputs != g->nodes[node].n_inputs)
-        return false;
-    for (int k = 0; k < root->n_inputs; k++) {
-        const noe_pattern_node *want = &rule->nodes[root->inputs[k]];
-        if (want->is_var)
-            continue;
-        straight = straight && g->nodes[in[k].node].op == want->op;
-        crossed = crossed && g->nodes[in[root->n_inputs - 1 - k].node].op == want->op;
-    }
-    return straight || crossed;
-}
-
-static void match_node(visit *v, uint32_t node)
-{
-    const noe_rule_set *rules = v->s->rules;
-    noe_op op = v->g->nodes[node].op;
-    for (int i = rules->first[op]; i < rules->first[op + 1] && !v->stopped; i++) {
-        const noe_rule *rule = &rules->rules[rules->by_op[i]]->rule;
-        if (!operands_fit(rule, v->g, node))
-            continue;
-        v->site = (noe_site){rules->by_op[i], node, UINT32_MAX};
-        noe_rule_match(rule, v->g, node, on_match, v);
-    }
-}
-
-/* Calls fn for each match in g that touches a near node (NULL: all), by node, then
- * rule, then order of the matcher. */
-static void each_match(search *s, const noe_graph *g, const uint8_t *near, site_fn *fn,
-                       void *ctx)
-{
-    visit v = {.s = s, .g = g, .near = near, .fn = fn, .ctx = ctx};
-    uint8_t *roots = NULL; /* where the root of such a match can be */
-    if (near)
-        roots = widened(g, near, PATTERN_EDGES);
-    for (uint32_t node = 0; node < g->n_nodes && !v.stopped; node++) {
-        if (g->nodes[node].op < NOE_OP_COUNT && !g->nodes[node].is_weight &&
-            (!roots || roots[node]) && !must_stop(s))
-            match_node(&v, node);
-    }
-    free(roots);
-}
-
-/* The match that a site names. */
-static void find_match(const search *s, const noe_graph *g, const noe_site *site,
-                       noe_match *match)
-{
-    bool found = noe_site_match(s->rules, g, site, match);
-    NOE_ASSERT(found); /* matching is deterministic */
-}
-
-/* ---- judging a rewritten graph ---- */
-
-/* A cancellation while measuring ends the search, it is no failure. */
-static noe_status cost_of(search *s, const noe_graph *g, double limit, noe_cost *cost)
-{
-    noe_status status = noe_costs_graph(s->costs, g, limit, cost, s->err);
-    if (status != NOE_ERR_CANCELLED)
-        return status;
-    s->result->interrupted = true;
-    *cost = (noe_cost){.seconds = INFINITY};
-    return NOE_OK;
-}
-
-/* On the way weights may be in two forms at once. */
-static bool is_passable(const search *s, const noe_cost *cost)
-{
-    return cost->n_operators <= s->max_operators &&
-           cost->weight_bytes / 2 <= s->max_weight_bytes;
-}
-
-static bool is_allowed(const search *s, const noe_cost *cost)
-{
-    return cost->n_operators <= s->max_operators &&
-           cost->weight_bytes <= s->max_weight_bytes;
-}
-
-/* At first only clear gains count: what merely saves an operator may stand in the way
- * of a larger gain that lies a step uphill. */
-static double least_gain(const search *s)
-{
-    return s->polishes ? s->options->min_gain
-                       : fmax(s->options->min_gain, NOE_COST_NOISE);
-}
-
-/* Does g, whose cost is known, improve on the base, by a second opinion? base is
- * the graph that the costs compare with. */
-static noe_status improves(search *s, const noe_graph *base, const noe_graph *g,
-                           noe_cost *cost, bool *yes)
-{
-    bool changed;
-    *yes = noe_cost_improves(cost, least_gain(s));
-    if (!*yes && !(s->polishes && noe_cost_might_improve(cost)))
-        return NOE_OK;
-    noe_status status = noe_costs_confirm(s->costs, base, g, &changed, s->err);
-    if (status == NOE_ERR_CANCELLED) {
-        s->result->interrupted = true;
-        *yes = false;
-        return NOE_OK;
-    }
-    if (status != NOE_OK || !changed)
-        return status;
-    NOE_TRY(cost_of(s, g, INFINITY, cost));
-    *yes = noe_cost_improves(cost, least_gain(s));
-    return NOE_OK;
-}
-
-/* Applies one match with the rewriter. *out is NULL where the rule does not fit after
- * all or changes nothing. */
-static noe_status try_match(search *s, noe_rewriter *r, const noe_site *site,
-                            const noe_match *match, noe_graph **out)
-{
-    bool changes;
-    *out = NULL;
-    if (noe_rewriter_add(r, &s->rules->rules[site->rule]->rule, match, &changes,
-                         NULL) != NOE_OK ||
-        !changes)
-        return NOE_OK;
-    s->result->n_candidates++;
-    /* A consumer that refuses its new operand cannot happen (types are equal). */
-    return noe_rewriter_finish(r, NULL, out, NULL, s->err);
-}
-
 /* ---- sweeps ---- */
 
 typedef struct gain {
@@ -270,7 +23,7 @@ typedef struct gain {
 } gain;
 
 typedef struct sweep {
-    search *s;
+    noe_searcher *s;
     const noe_graph *g;
     double limit; /* dearer graphs cannot improve */
     noe_rewriter rewriter;
@@ -281,18 +34,18 @@ typedef struct sweep {
 static bool judge_alone(void *ctx, const noe_site *site, const noe_match *match)
 {
     sweep *w = ctx;
-    search *s = w->s;
+    noe_searcher *s = w->s;
     noe_graph *out;
-    if (must_stop(s))
+    if (noe_search_must_stop(s))
         return false;
-    s->status = try_match(s, &w->rewriter, site, match, &out);
+    s->status = noe_search_try(s, &w->rewriter, site, match, &out);
     if (s->status != NOE_OK || !out)
         return s->status == NOE_OK;
     gain found = {.site = *site, .order = w->n_gains};
-    s->status = cost_of(s, out, w->limit, &found.cost);
+    s->status = noe_search_cost(s, out, w->limit, &found.cost);
     bool yes = false;
-    if (s->status == NOE_OK && is_allowed(s, &found.cost))
-        s->status = improves(s, w->g, out, &found.cost, &yes);
+    if (s->status == NOE_OK && noe_search_is_allowed(s, &found.cost))
+        s->status = noe_search_improves(s, w->g, out, &found.cost, &yes);
     if (yes)
         NOE_PUSH(w->gains, w->n_gains, w->cap_gains, found);
     noe_graph_free(out);
@@ -337,14 +90,14 @@ typedef struct choice {
 /* Applies the first max_n gains that do not overlap. */
 static noe_status apply_together(sweep *w, uint32_t max_n, choice *c)
 {
-    search *s = w->s;
+    noe_searcher *s = w->s;
     uint8_t *taken = noe_calloc(w->g->n_nodes + 1, 1);
     noe_match *match = noe_malloc(sizeof *match);
     *c = (choice){0};
     for (uint32_t i = 0; i < w->n_gains && (uint32_t)c->n_steps < max_n; i++) {
         const noe_site *site = &w->gains[i].site;
         bool changes;
-        find_match(s, w->g, site, match);
+        noe_search_find_match(s, w->g, site, match);
         if (!claim(w, site, match, taken))
             continue;
         if (noe_rewriter_add(&w->rewriter, &s->rules->rules[site->rule]->rule, match,
@@ -359,7 +112,7 @@ static noe_status apply_together(sweep *w, uint32_t max_n, choice *c)
     noe_status status =
         noe_rewriter_finish(&w->rewriter, NULL, &c->graph, &c->fresh, s->err);
     if (status == NOE_OK)
-        status = cost_of(s, c->graph, INFINITY, &c->cost);
+        status = noe_search_cost(s, c->graph, INFINITY, &c->cost);
     return status;
 }
 
@@ -372,26 +125,27 @@ static void drop_choice(choice *c)
 }
 
 /* One sweep over what lies around the fresh nodes: *c is what to go on with, c->graph
- * NULL if nothing improves. */
-static noe_status sweep_once(search *s, const noe_state *state, const uint8_t *fresh,
-                             choice *c)
+ * NULL if nothing noe_search_improves. */
+static noe_status sweep_once(noe_searcher *s, const noe_state *state,
+                             const uint8_t *fresh, choice *c)
 {
     const noe_graph *g = state->graph;
     sweep w = {.s = s, .g = g, .limit = state->cost.seconds * (1 + NOE_COST_NOISE)};
-    uint8_t *near = neighbourhood(g, fresh);
+    uint8_t *near = noe_search_neighbourhood(g, fresh);
     *c = (choice){0};
     noe_rewriter_init(&w.rewriter, g);
     s->result->n_sweeps++;
     s->status = noe_costs_set_base(s->costs, g, s->err);
     if (s->status == NOE_OK)
-        each_match(s, g, near, judge_alone, &w);
+        noe_search_each_match(s, g, near, judge_alone, &w);
     free(near);
     if (w.n_gains > 0 && s->status == NOE_OK) {
         qsort(w.gains, w.n_gains, sizeof *w.gains, by_gain);
         s->status = apply_together(&w, UINT32_MAX, c);
         /* Gains need not add up; the best alone is sure. */
         if (s->status == NOE_OK && w.n_gains > 1 &&
-            (!is_allowed(s, &c->cost) || noe_cost_less(&w.gains[0].cost, &c->cost))) {
+            (!noe_search_is_allowed(s, &c->cost) ||
+             noe_cost_less(&w.gains[0].cost, &c->cost))) {
             drop_choice(c);
             s->status = apply_together(&w, 1, c);
         }
@@ -417,15 +171,15 @@ static void adopt(noe_state *state, choice *c)
     free(c->steps);
 }
 
-/* Sweeps a state until nothing improves, in place. The state differs from one that was
- * swept already by its fresh nodes (NULL: from none), and each result from the one
- * before by those of the sweep. */
-static noe_status sweep_state(search *s, uint32_t index)
+/* Sweeps a state until nothing noe_search_improves, in place. The state differs from
+ * one that was swept already by its fresh nodes (NULL: from none), and each result from
+ * the one before by those of the sweep. */
+static noe_status sweep_state(noe_searcher *s, uint32_t index)
 {
     noe_state *state = &s->frontier.states[index];
     uint8_t *fresh = state->fresh;
     state->fresh = NULL;
-    while (!must_stop(s)) {
+    while (!noe_search_must_stop(s)) {
         choice c;
         noe_progress(s->env, "sweep %lld: %.3f ms, %u operators",
                      (long long)s->result->n_sweeps + 1, state->cost.seconds * 1e3,
@@ -433,7 +187,7 @@ static noe_status sweep_state(search *s, uint32_t index)
         if (sweep_once(s, state, fresh, &c) != NOE_OK || !c.graph)
             break;
         /* Not seen before: steps within the noise must not lead in a circle. */
-        if (!noe_cost_improves(&c.cost, least_gain(s)) ||
+        if (!noe_cost_improves(&c.cost, noe_search_least_gain(s)) ||
             !noe_frontier_see(&s->frontier, noe_graph_hash(c.graph))) {
             drop_choice(&c);
             break;
@@ -448,13 +202,13 @@ static noe_status sweep_state(search *s, uint32_t index)
 
 /* ---- best-first ---- */
 
-static double limit_of(const search *s)
+static double limit_of(const noe_searcher *s)
 {
     return s->frontier.states[s->best].cost.seconds * s->options->alpha + s->slack;
 }
 
 typedef struct expansion {
-    search *s;
+    noe_searcher *s;
     uint32_t parent;
     noe_rewriter rewriter;
 } expansion;
@@ -471,17 +225,17 @@ static uint32_t start_of(const expansion *e)
 static bool judge_child(void *ctx, const noe_site *site, const noe_match *match)
 {
     expansion *e = ctx;
-    search *s = e->s;
+    noe_searcher *s = e->s;
     noe_graph *out;
-    if (must_stop(s))
+    if (noe_search_must_stop(s))
         return false;
-    s->status = try_match(s, &e->rewriter, site, match, &out);
+    s->status = noe_search_try(s, &e->rewriter, site, match, &out);
     if (s->status != NOE_OK || !out)
         return s->status == NOE_OK;
     if (noe_frontier_see(&s->frontier, noe_graph_hash(out))) {
         noe_state child = {.parent = e->parent, .site = *site, .start = start_of(e)};
         noe_costs_guess(s->costs, out, &child.cost);
-        if (is_passable(s, &child.cost) && child.cost.seconds < limit_of(s))
+        if (noe_search_is_passable(s, &child.cost) && child.cost.seconds < limit_of(s))
             noe_frontier_push(&s->frontier, noe_frontier_add(&s->frontier, &child));
     }
     noe_graph_free(out);
@@ -489,7 +243,7 @@ static bool judge_child(void *ctx, const noe_site *site, const noe_match *match)
 }
 
 /* Makes the graph of a state from its parent's. */
-static noe_status make_graph(search *s, uint32_t index)
+static noe_status make_graph(noe_searcher *s, uint32_t index)
 {
     noe_state *state = &s->frontier.states[index];
     const noe_state *parent = &s->frontier.states[state->parent];
@@ -501,7 +255,7 @@ static noe_status make_graph(search *s, uint32_t index)
         return NOE_OK;
     }
     noe_rewriter_init(&r, parent->graph);
-    find_match(s, parent->graph, &state->site, match);
+    noe_search_find_match(s, parent->graph, &state->site, match);
     state->name = parent->graph->nodes[match->root[0].node].name;
     noe_status status = noe_rewriter_add(&r, &s->rules->rules[state->site.rule]->rule,
                                          match, &changes, s->err);
@@ -513,14 +267,14 @@ static noe_status make_graph(search *s, uint32_t index)
     return status;
 }
 
-static noe_status expand(search *s, uint32_t index)
+static noe_status expand(noe_searcher *s, uint32_t index)
 {
     expansion e = {.s = s, .parent = index};
     const noe_state *state = &s->frontier.states[index];
     const noe_graph *g = state->graph;
-    uint8_t *near = neighbourhood(g, state->fresh);
+    uint8_t *near = noe_search_neighbourhood(g, state->fresh);
     noe_rewriter_init(&e.rewriter, g);
-    each_match(s, g, near, judge_child, &e);
+    noe_search_each_match(s, g, near, judge_child, &e);
     noe_rewriter_clear(&e.rewriter);
     free(near);
     s->result->n_expanded++;
@@ -528,42 +282,69 @@ static noe_status expand(search *s, uint32_t index)
 }
 
 /* Is the state better than the best, by more than noise? */
-static noe_status beats_best(search *s, uint32_t index, bool *beats)
+static noe_status beats_best(noe_searcher *s, uint32_t index, bool *beats)
 {
     noe_state *state = &s->frontier.states[index];
     *beats = false;
     if (index == s->best)
         return NOE_OK;
-    NOE_TRY(cost_of(s, state->graph, INFINITY, &state->cost));
-    if (!is_allowed(s, &state->cost))
+    NOE_TRY(noe_search_cost(s, state->graph, INFINITY, &state->cost));
+    if (!noe_search_is_allowed(s, &state->cost))
         return NOE_OK;
-    return improves(s, s->frontier.states[s->best].graph, state->graph, &state->cost,
-                    beats);
+    return noe_search_improves(s, s->frontier.states[s->best].graph, state->graph,
+                               &state->cost, beats);
 }
 
-/* A state that beats the best: sweep it, and match it everywhere from now on. */
-static noe_status crown(search *s, uint32_t index)
+/* Takes a chain's end as the state's graph. */
+static void adopt_way(noe_state *state, noe_way *w)
 {
-    NOE_TRY(sweep_state(s, index));
+    noe_graph_free(state->graph);
+    state->graph = w->graph;
+    state->cost = w->cost;
+    state->swept = noe_realloc(
+        state->swept, (size_t)(state->n_swept + w->n_steps) * sizeof *w->steps + 1);
+    memcpy(state->swept + state->n_swept, w->steps,
+           (size_t)w->n_steps * sizeof *w->steps);
+    state->n_swept += w->n_steps;
+    free(state->fresh);
+    state->fresh = w->fresh;
+    free(w->steps);
+}
+
+/* A state that beats the best: sweep it, take what chains gain, and match it everywhere
+ * from now on. */
+static noe_status crown(noe_searcher *s, uint32_t index)
+{
+    noe_way way;
+    do {
+        NOE_TRY(sweep_state(s, index));
+        noe_state *state = &s->frontier.states[index];
+        NOE_TRY(noe_costs_set_base(s->costs, state->graph, s->err));
+        if (s->options->budget == 0 || noe_search_must_stop(s))
+            break;
+        NOE_TRY(noe_search_chains(s, state->graph, &way));
+        if (way.graph)
+            adopt_way(state, &way);
+    } while (way.graph);
     s->best = index;
     return noe_costs_set_base(s->costs, s->frontier.states[index].graph, s->err);
 }
 
 /* The next state to expand, measured; NOE_STATE_NONE when there is none. One in two is
  * the cheapest, the others go round the first steps from the best graph. */
-static noe_status next_state(search *s, uint32_t *index)
+static noe_status next_state(noe_searcher *s, uint32_t *index)
 {
     for (;;) {
         bool fair = s->result->n_expanded % 2 == 1;
         *index = fair ? noe_frontier_take_fair(&s->frontier)
                       : noe_frontier_pop(&s->frontier);
-        if (*index == NOE_STATE_NONE || *index == s->best || must_stop(s))
+        if (*index == NOE_STATE_NONE || *index == s->best || noe_search_must_stop(s))
             return NOE_OK;
         NOE_TRY(make_graph(s, *index));
         noe_state *state = &s->frontier.states[*index];
         noe_cost cost = state->cost;
         if (!cost.exact)
-            NOE_TRY(cost_of(s, state->graph, limit_of(s), &cost));
+            NOE_TRY(noe_search_cost(s, state->graph, limit_of(s), &cost));
         state->cost = cost;
         if (!cost.exact || cost.seconds >= limit_of(s)) {
             noe_graph_free(state->graph); /* not worth it after all */
@@ -576,14 +357,14 @@ static noe_status next_state(search *s, uint32_t *index)
     }
 }
 
-static noe_status best_first(search *s)
+static noe_status best_first(noe_searcher *s)
 {
     bool beats;
     noe_frontier_push(&s->frontier, s->best);
-    while (!must_stop(s)) {
+    while (!noe_search_must_stop(s)) {
         uint32_t index;
         NOE_TRY(next_state(s, &index));
-        if (index == NOE_STATE_NONE || must_stop(s))
+        if (index == NOE_STATE_NONE || noe_search_must_stop(s))
             return NOE_OK;
         NOE_TRY(beats_best(s, index, &beats));
         if (beats)
@@ -603,7 +384,7 @@ static noe_status best_first(search *s)
 }
 
 /* What ended early may have left something better in the queue. */
-static noe_status look_at_top(search *s)
+static noe_status look_at_top(noe_searcher *s)
 {
     uint32_t index = noe_frontier_pop(&s->frontier);
     bool beats;
@@ -618,7 +399,7 @@ static noe_status look_at_top(search *s)
 
 /* ---- the whole ---- */
 
-static noe_status start(search *s, const noe_graph *g)
+static noe_status start(noe_searcher *s, const noe_graph *g)
 {
     noe_state first = {
         .parent = NOE_STATE_NONE, .start = NOE_STATE_NONE, .site = {-1, 0, 0}};
@@ -642,7 +423,7 @@ static noe_status start(search *s, const noe_graph *g)
 }
 
 /* The input itself is the result. */
-static noe_status give_up(search *s, const noe_graph *g)
+static noe_status give_up(noe_searcher *s, const noe_graph *g)
 {
     noe_state input = {.cost = s->result->before,
                        .parent = NOE_STATE_NONE,
@@ -654,7 +435,7 @@ static noe_status give_up(search *s, const noe_graph *g)
 }
 
 /* The rules on the way from the input to a state. */
-static void trace_path(const search *s, uint32_t index, noe_search_result *r)
+static void trace_path(const noe_searcher *s, uint32_t index, noe_search_result *r)
 {
     int cap = 0;
     for (; index != NOE_STATE_NONE; index = s->frontier.states[index].parent) {
@@ -681,7 +462,7 @@ static void trace_path(const search *s, uint32_t index, noe_search_result *r)
                                     .after = r->after.seconds};
 }
 
-static noe_status run(search *s, const noe_graph *g)
+static noe_status run(noe_searcher *s, const noe_graph *g)
 {
     NOE_TRY(start(s, g));
     NOE_TRY(crown(s, s->best));
@@ -692,8 +473,8 @@ static noe_status run(search *s, const noe_graph *g)
     NOE_TRY(crown(s, s->best));
     /* Second opinions have changed prices on the way. */
     noe_state *best = &s->frontier.states[s->best];
-    NOE_TRY(cost_of(s, g, INFINITY, &s->result->before));
-    NOE_TRY(cost_of(s, best->graph, INFINITY, &best->cost));
+    NOE_TRY(noe_search_cost(s, g, INFINITY, &s->result->before));
+    NOE_TRY(noe_search_cost(s, best->graph, INFINITY, &best->cost));
     /* Steps within the noise may have added up. */
     if (best->cost.seconds > s->result->before.seconds)
         return give_up(s, g);
@@ -705,12 +486,12 @@ noe_status noe_search(const noe_env *env, const noe_graph *g, const noe_rule_set
                       noe_search_result *result, noe_error *err)
 {
     *result = (noe_search_result){0};
-    search s = {.env = env,
-                .rules = rules,
-                .costs = costs,
-                .options = options,
-                .result = result,
-                .err = err};
+    noe_searcher s = {.env = env,
+                      .rules = rules,
+                      .costs = costs,
+                      .options = options,
+                      .result = result,
+                      .err = err};
     NOE_ASSERT(options->alpha >= 1);
     if (options->time_limit > 0)
         s.deadline = noe_wall_seconds() + options->time_limit;

@@ -91,6 +91,44 @@ START_TEST(test_rules_are_found_by_root_operator)
 }
 END_TEST
 
+#define NONE NOE_OP_COUNT
+
+/* Of the first direction of each rule. */
+START_TEST(test_rules_say_what_they_move)
+{
+    static const struct {
+        const char *text;
+        noe_op moves;
+        bool inwards, reduces;
+    } cases[] = {
+        {"slice[axis=0, start=0, end=1](relu(?a)) => relu(slice[axis=0, start=0, "
+         "end=1](?a))",
+         NOE_OP_SLICE, true, false},
+        {"mul(slice[axis=0, start=0, end=1](?a), slice[axis=0, start=0, end=1](?b)) => "
+         "slice[axis=0, start=0, end=1](mul(?a, ?b))",
+         NOE_OP_SLICE, false, true},
+        {"transpose[perm=[1, 0]](transpose[perm=[1, 0]](?a)) => ?a", NONE, false, true},
+        {"transpose[perm=[1, 0]](slice[axis=0, start=0, end=1](?a)) => slice[axis=1, "
+         "start=0, end=1](transpose[perm=[1, 0]](?a))",
+         NOE_OP_SLICE, false, false},
+        {"neg(matmul(?a, ?b)) => matmul(neg(?a), ?b)", NONE, false, false},
+        {"slice[axis=0, start=0, end=dim(?a, 0)](concat[axis=0](?a, ?b)) => ?a", NONE,
+         false, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        noe_rule_set set;
+        const char *const texts[] = {cases[i].text, NULL};
+        fixture_rules(&set, texts);
+        const noe_usable_rule *u = set.rules[0];
+        ck_assert_msg(u->moves == cases[i].moves && u->inwards == cases[i].inwards &&
+                          u->reduces == cases[i].reduces,
+                      "%s: moves %d, inwards %d, reduces %d", cases[i].text,
+                      (int)u->moves, u->inwards, u->reduces);
+        noe_rule_set_clear(&set);
+    }
+}
+END_TEST
+
 START_TEST(test_rules_refuse_malformed_text)
 {
     noe_rule_set set = {0};
@@ -124,6 +162,7 @@ Suite *suite_rules(void)
     tcase_add_test(tc, test_rules_drop_what_the_matcher_does_by_itself);
     tcase_add_test(tc, test_rules_are_kept_once);
     tcase_add_test(tc, test_rules_are_found_by_root_operator);
+    tcase_add_test(tc, test_rules_say_what_they_move);
     tcase_add_test(tc, test_rules_refuse_malformed_text);
     tcase_add_test(tc, test_rules_need_a_database);
     suite_add_tcase(s, tc);

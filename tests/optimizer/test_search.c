@@ -338,6 +338,62 @@ START_TEST(test_search_leaves_opaque_neighbours_and_names_alone)
 }
 END_TEST
 
+/* A slice that has to pass a fork, x - mean(x) and its square root, with few
+ * expansions: each step alone gains nothing, and the last one is only possible when
+ * both users of a value have taken theirs. */
+static const char fork_graph[] =
+    "%0 = input \"x\" : f32[8,4]\n"
+    "%1 = tanh(%0) : f32[8,4]\n"
+    "%2 = reduce_mean[axes=[1], keepdims=1](%1) : f32[8,1]\n"
+    "%3 = sub(%1, %2) : f32[8,4]\n"
+    "%4 = sigmoid(%3) : f32[8,4]\n"
+    "%5 = exp(%4) : f32[8,4]\n"
+    "%6 = mul(%4, %5) : f32[8,4]\n"
+    "%7 = slice[axis=0, start=0, end=1, step=1](%6) : f32[1,4]\n"
+    "return %7 as \"y\"\n";
+#define SLICE "slice[axis=$k, start=$s, end=$e, step=$t]"
+static const char *const fork_rules[] = {
+    SLICE "(tanh(?a)) => tanh(" SLICE "(?a))",
+    "sigmoid(" SLICE "(?a)) => " SLICE "(sigmoid(?a))", /* used from right to left */
+    SLICE "(exp(?a)) => exp(" SLICE "(?a))",
+    SLICE "(mul(?a, ?b)) => mul(" SLICE "(?a), " SLICE
+          "(?b)) where shape(?a) == shape(?b)",
+    SLICE "(sub(?a, ?b)) => sub(" SLICE "(?a), " SLICE
+          "(?b)) where rank(?a) == rank(?b) && dim(?a, $k) == dim(?b, $k)",
+    SLICE
+    "(reduce_mean[axes=$x, keepdims=1](?a)) => reduce_mean[axes=$x, keepdims=1](" SLICE
+    "(?a)) where !has($x, $k)",
+    NULL};
+
+static const fake_price fork_prices[] = {{NOE_OP_SLICE, 10}, {NOE_OP_ADD, -1}};
+
+static double fork_after(int64_t budget, int *n_path)
+{
+    scene s;
+    scene_init(&s, fork_graph, fork_rules, fork_prices, 1);
+    s.fake.per_element = true;
+    s.options.budget = budget;
+    scene_run(&s);
+    double seconds = s.result.after.seconds;
+    char *difference = fixture_difference(s.g, s.result.graph, 1e-5);
+    ck_assert_msg(!difference, "%s", difference);
+    *n_path = s.result.n_path;
+    scene_clear(&s);
+    return seconds;
+}
+
+START_TEST(test_search_takes_a_slice_through_a_fork)
+{
+    int n;
+    /* 5 operators of 4 elements, a mean of 1, a slice of 4 */
+    ck_assert_double_eq_tol(fork_after(1, &n), 61e-3, 1e-9);
+    ck_assert_int_ge(n, 6);
+    /* sweeps alone: 5 operators of 32 elements, a mean of 8, a slice of 4 */
+    ck_assert_double_eq_tol(fork_after(0, &n), 208e-3, 1e-9);
+    ck_assert_int_eq(n, 0);
+}
+END_TEST
+
 /* When the queue overflows, what was expanded keeps its place: children refer to it. */
 START_TEST(test_frontier_keeps_what_was_expanded)
 {
@@ -369,6 +425,7 @@ Suite *suite_search(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_add_test(tc, test_search_takes_a_step_uphill);
     tcase_add_test(tc, test_frontier_keeps_what_was_expanded);
+    tcase_add_test(tc, test_search_takes_a_slice_through_a_fork);
     tcase_add_test(tc, test_search_without_slack_stays_below);
     tcase_add_test(tc, test_search_without_budget_only_sweeps);
     tcase_add_test(tc, test_search_sweeps_independent_gains);
