@@ -51,6 +51,12 @@ NOE_NODISCARD noe_status noe_run_read_output(const noe_onnx_model *m, uint32_t i
                                              const char *path, noe_run_value **v,
                                              noe_error *err);
 
+/* Inputs from a folder with NAME.npy or input_N.pb (numbered without those that have a
+ * NAME.npy), or from an .npz file: a new reference for each that is there, the others
+ * stay as they are. Fails where an archive has a name that is no input. */
+NOE_NODISCARD noe_status noe_run_read_inputs(const noe_onnx_model *m, const char *path,
+                                             noe_run_value **inputs, noe_error *err);
+
 /* A tensor as such a file. */
 NOE_NODISCARD noe_status noe_run_write_pb(const noe_run_value *v, const char *name,
                                           const char *path, noe_error *err);

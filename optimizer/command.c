@@ -23,6 +23,7 @@ static const char epilogue[] =
 
 static const noe_command defaults = {.device = "cpu",
                                      .level = "float",
+                                     .search = "best",
                                      .alpha = 1.05,
                                      .rtol = NOE_CHECK_RTOL,
                                      .atol = NOE_CHECK_ATOL,
@@ -30,7 +31,7 @@ static const noe_command defaults = {.device = "cpu",
                                      .check = 3,
                                      .threads = 1,
                                      .seed = 1,
-                                     .fold_limit = -1};
+                                     .max_growth = -1};
 
 noe_program noe_command_describe(noe_command *c, noe_option *options)
 {
@@ -47,12 +48,18 @@ noe_program noe_command_describe(noe_command *c, noe_option *options)
          NULL, "initializers that are also inputs are constants", 1},
         {"budget", 0, NOE_OPTION_INT, &c->budget, 0, 1e9, "<n>",
          "graphs expanded by the search", 1},
+        {"search", 0, NOE_OPTION_TEXT, &c->search, 0, 0, "<name>",
+         "best (by parts, uphill too), backtrack (TASO's), or exact (best, then all "
+         "graphs up to the budget, and how far best is from them)",
+         0},
         {"alpha", 0, NOE_OPTION_REAL, &c->alpha, 1, 100, "<x>",
          "keep graphs up to this times the best cost", 1},
         {"time-limit", 0, NOE_OPTION_REAL, &c->time_limit, 0, 1e9, "<s>",
          "end the search after so many seconds (0: no limit)", 1},
         {"check", 0, NOE_OPTION_INT, &c->check, 0, 1000000, "<n>",
          "random inputs of the check, 0 for none", 1},
+        {"inputs", 0, NOE_OPTION_TEXT, &c->inputs, 0, 0, "<path>",
+         "check on these too: folder with NAME.npy or input_N.pb, or an .npz file", 1},
         {"threads", 0, NOE_OPTION_INT, &c->threads, 1, 1024, "<n>",
          "threads that the model will run with", 1},
         {"seed", 0, NOE_OPTION_INT, &c->seed, 0, 9e15, "<n>",
@@ -65,7 +72,7 @@ noe_program noe_command_describe(noe_command *c, noe_option *options)
          "time with weights in the cache even if there are too many", 0},
         {"record", 0, NOE_OPTION_TEXT, &c->record, 0, 0, "<file>",
          "write the costs that were used, for --device table:<file>", 0},
-        {"fold-limit", 0, NOE_OPTION_INT, &c->fold_limit, -1, 9e15, "<bytes>",
+        {"max-growth", 0, NOE_OPTION_INT, &c->max_growth, -1, 9e15, "<bytes>",
          "growth allowed for weights (-1: 10 % or 1 MiB)", 0},
         {"rtol", 0, NOE_OPTION_REAL, &c->rtol, 0, 1, "<x>",
          "tolerance relative to a tensor's largest value", 0},
@@ -138,16 +145,41 @@ static noe_status check_level(const noe_command *c, noe_error *err)
     return NOE_OK;
 }
 
+static noe_status check_search(const noe_command *c, noe_error *err)
+{
+    noe_search_method method;
+    if (!noe_command_method(c, &method))
+        return noe_fail(err, NOE_ERR_ARG,
+                        "--search: '%s' is not best, backtrack or exact", c->search);
+    return NOE_OK;
+}
+
 noe_status noe_command_check(noe_command *c, const char **operands, int n,
                              noe_error *err)
 {
     NOE_TRY(place_operands(c, operands, n, err));
     NOE_TRY(check_level(c, err));
+    NOE_TRY(check_search(c, err));
+    if (c->inputs && c->check == 0)
+        return noe_fail(err, NOE_ERR_ARG, "--inputs needs a --check above 0");
     if (c->freeze && !c->costs)
         return noe_fail(err, NOE_ERR_ARG, "--freeze needs --costs <file>");
     if (c->bisect && !c->replay)
         return noe_fail(err, NOE_ERR_ARG, "--bisect needs --replay <log>");
     return noe_device_check_name(c->device, err);
+}
+
+bool noe_command_method(const noe_command *c, noe_search_method *method)
+{
+    static const char *const names[] = {[NOE_SEARCH_BEST] = "best",
+                                        [NOE_SEARCH_BACKTRACK] = "backtrack",
+                                        [NOE_SEARCH_EXACT] = "exact"};
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
+        *method = (noe_search_method)i;
+        if (strcmp(c->search, names[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
 unsigned noe_command_classes(const noe_command *c)

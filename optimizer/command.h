@@ -6,15 +6,16 @@
 #define NOE_OPTIMIZER_COMMAND_H
 
 #include "core/base/options.h"
+#include "optimizer/search.h"
 
 typedef struct noe_command {
     const char *in, *out;
     const char *rules, *costs, *device, *record;
-    const char *level, *json, *report, *log, *replay;
+    const char *level, *search, *inputs, *json, *report, *log, *replay;
     noe_option_texts only_rules, skip_rules;
     noe_option_texts input_shapes;
     double alpha, time_limit, rtol, atol;
-    int64_t budget, check, threads, seed, fold_limit;
+    int64_t budget, check, threads, seed, max_growth;
     int explain, bisect, freeze, hot_weights, dry_run, verbose, no_timing,
         assume_finite, constant_initializers;
 } noe_command;
@@ -27,6 +28,8 @@ noe_program noe_command_describe(noe_command *c, noe_option *options);
  * need others. */
 NOE_NODISCARD noe_status noe_command_check(noe_command *c, const char **operands, int n,
                                            noe_error *err);
+/* What --search says; false if it is no method. */
+bool noe_command_method(const noe_command *c, noe_search_method *method);
 /* The numeric classes of rules that --level and --assume-finite allow, a bit each. */
 unsigned noe_command_classes(const noe_command *c);
 

@@ -120,9 +120,9 @@ static noe_status reread(void *ctx, const noe_graph *g, const noe_graph **seen,
         noe_onnx_reread(j->model, data, len, &j->written, &j->written_graph, err);
     free(data);
     *seen = j->written_graph;
-    if (status == NOE_OK && has_opaque(noe_onnx_graph(j->model)))
-        status = noe_whole_check(j->model, j->written, j->env.seed, &j->options.check,
-                                 &j->whole, err);
+    if (status == NOE_OK && (j->cmd->inputs || has_opaque(noe_onnx_graph(j->model))))
+        status = noe_whole_check(j->model, j->written, j->cmd->inputs, j->env.seed,
+                                 &j->options.check, &j->whole, err);
     return status;
 }
 
@@ -167,9 +167,12 @@ static noe_status search_and_check(noe_job *j, noe_error *err)
     const noe_command *cmd = j->cmd;
     const noe_graph *g = noe_onnx_graph(j->model);
     uint64_t growth =
-        cmd->fold_limit >= 0 ? (uint64_t)cmd->fold_limit : noe_default_growth(g);
+        cmd->max_growth >= 0 ? (uint64_t)cmd->max_growth : noe_default_growth(g);
+    noe_search_method method = NOE_SEARCH_BEST;
+    noe_command_method(cmd, &method);
     j->options = (noe_optimize_options){
-        .search = {.alpha = cmd->alpha,
+        .search = {.method = method,
+                   .alpha = cmd->alpha,
                    .budget = cmd->budget,
                    .time_limit = cmd->time_limit,
                    .max_growth = growth,
@@ -249,8 +252,9 @@ void noe_job_report(const noe_job *j, noe_buf *b)
     if (j->whole.is_done)
         noe_buf_printf(
             b,
-            "check of the whole in the reference executor: passed, %u output%s; "
+            "check of the whole in the reference executor%s%s: passed, %u output%s; "
             "largest difference %.2g of the magnitude\n",
+            j->cmd->inputs ? " on " : "", j->cmd->inputs ? j->cmd->inputs : "",
             j->whole.n_outputs, j->whole.n_outputs == 1 ? "" : "s", j->whole.max_rel);
     else if (*j->whole.why)
         noe_buf_printf(

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/optimize.h"
 #include "core/base/hash.h"
+#include "optimizer/memory.h"
 #include "optimizer/partition.h"
 #include <math.h>
 #include <stdlib.h>
@@ -34,10 +35,12 @@ static noe_status find_better(const noe_env *env, const noe_graph *g,
         noe_search_parts(env, core, rules, costs, &options->search, &r->search, err);
     if (status == NOE_OK)
         status = noe_costs_final(costs, core, r->search.interrupted, &r->before, err);
+    r->memory_before = r->memory_after = noe_peak_memory(core);
     noe_graph_free(core);
     r->after = r->before;
     if (status != NOE_OK || r->search.n_path == 0)
         return status;
+    r->memory_after = noe_peak_memory(r->search.graph);
     NOE_TRY(
         noe_costs_final(costs, r->search.graph, r->search.interrupted, &r->after, err));
     return noe_graph_fold(r->search.graph, options->origin_op, options->origin_ctx,

@@ -44,7 +44,8 @@ typedef struct noe_optimize_result {
     noe_graph *owned;
     noe_decision decision;
     noe_search_result search;
-    noe_cost before, after; /* of input and best result, expanded */
+    noe_cost before, after;               /* of input and best result, expanded */
+    uint64_t memory_before, memory_after; /* noe_peak_memory of the same */
     noe_check_report check;
     noe_trial trial;
     double search_seconds, check_seconds, trial_seconds;

@@ -153,6 +153,12 @@ static void put_numbers(page *p)
     put_row(p, "weights in use",
             noe_arena_printf(&a, "%.2f MiB", (double)r->before.weight_bytes / 1048576),
             noe_arena_printf(&a, "%.2f MiB", (double)end->weight_bytes / 1048576));
+    put_row(
+        p, "peak memory (estimate)",
+        noe_arena_printf(&a, "%.2f MiB", (double)r->memory_before / 1048576),
+        noe_arena_printf(
+            &a, "%.2f MiB",
+            (double)(end == &r->after ? r->memory_after : r->memory_before) / 1048576));
     noe_buf_printf(
         p->b,
         "<tr class=\"group\"><td>ONNX operators</td><td class=\"n\">%d</td><td "

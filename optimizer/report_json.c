@@ -8,13 +8,13 @@
 #include <math.h>
 
 static void put_facts(noe_buf *b, const char *name, const noe_file_facts *f,
-                      const noe_cost *cost)
+                      const noe_cost *cost, uint64_t memory)
 {
     noe_buf_printf(b,
                    "  \"%s\": {\"bytes\": %llu, \"weight_bytes\": %llu, "
-                   "\"predicted_seconds\": ",
+                   "\"peak_memory_bytes\": %llu, \"predicted_seconds\": ",
                    name, (unsigned long long)f->bytes,
-                   (unsigned long long)cost->weight_bytes);
+                   (unsigned long long)cost->weight_bytes, (unsigned long long)memory);
     noe_buf_json_number(b, cost->seconds);
     noe_buf_puts(b, ", \"operators\": {");
     for (int i = 0; i < f->n_counts; i++) {
@@ -122,9 +122,10 @@ void noe_report_json(noe_buf *b, const char *input, const char *device, double s
     noe_buf_puts(b, ",\n  \"device\": ");
     noe_buf_json(b, device);
     noe_buf_printf(b, ",\n  \"decision\": \"%s\",\n", decisions[r->decision]);
-    put_facts(b, "before", before, &r->before);
+    put_facts(b, "before", before, &r->before, r->memory_before);
     put_facts(b, "after", after,
-              r->decision == NOE_DECISION_BETTER ? &r->after : &r->before);
+              r->decision == NOE_DECISION_BETTER ? &r->after : &r->before,
+              r->decision == NOE_DECISION_BETTER ? r->memory_after : r->memory_before);
     put_trial(b, &r->trial);
     put_check(b, &r->check);
     put_rules(b, rules, s);
@@ -132,9 +133,10 @@ void noe_report_json(noe_buf *b, const char *input, const char *device, double s
     noe_buf_printf(
         b,
         "  \"search\": {\"seconds\": %.3f, \"expanded\": %lld, \"rewrites\": "
-        "%lld, \"sweeps\": %lld, \"rejected\": %d, \"interrupted\": %s},\n"
+        "%lld, \"sweeps\": %lld, \"rejected\": %d, \"interrupted\": %s, "
+        "\"compared\": %d, \"complete\": %d, \"gap_seconds\": %.9g},\n"
         "  \"seconds\": %.3f\n}\n",
         r->search_seconds, (long long)s->n_expanded, (long long)s->n_candidates,
         (long long)s->n_sweeps, s->n_rejected, s->interrupted ? "true" : "false",
-        seconds);
+        s->n_compared, s->n_complete, s->gap, seconds);
 }

@@ -188,10 +188,11 @@ static noe_status sweep_state(noe_searcher *s, uint32_t index)
             break;
         /* Not seen before: steps within the noise must not lead in a circle. */
         if (!noe_cost_improves(&c.cost, noe_search_least_gain(s)) ||
-            !noe_frontier_see(&s->frontier, noe_graph_hash(c.graph))) {
+            !noe_frontier_see(&s->swept, noe_graph_hash(c.graph))) {
             drop_choice(&c);
             break;
         }
+        noe_frontier_see(&s->frontier, noe_graph_hash(c.graph));
         free(fresh);
         fresh = c.fresh;
         adopt(state, &c);
@@ -204,7 +205,10 @@ static noe_status sweep_state(noe_searcher *s, uint32_t index)
 
 static double limit_of(const noe_searcher *s)
 {
-    return s->frontier.states[s->best].cost.seconds * s->options->alpha + s->slack;
+    double best = s->frontier.states[s->best].cost.seconds;
+    if (s->options->method == NOE_SEARCH_EXACT)
+        return INFINITY;
+    return best * s->options->alpha + s->slack;
 }
 
 typedef struct expansion {
@@ -272,7 +276,8 @@ static noe_status expand(noe_searcher *s, uint32_t index)
     expansion e = {.s = s, .parent = index};
     const noe_state *state = &s->frontier.states[index];
     const noe_graph *g = state->graph;
-    uint8_t *near = noe_search_neighbourhood(g, state->fresh);
+    bool everywhere = s->options->method != NOE_SEARCH_BEST;
+    uint8_t *near = everywhere ? NULL : noe_search_neighbourhood(g, state->fresh);
     noe_rewriter_init(&e.rewriter, g);
     noe_search_each_match(s, g, near, judge_child, &e);
     noe_rewriter_clear(&e.rewriter);
@@ -291,6 +296,10 @@ static noe_status beats_best(noe_searcher *s, uint32_t index, bool *beats)
     NOE_TRY(noe_search_cost(s, state->graph, INFINITY, &state->cost));
     if (!noe_search_is_allowed(s, &state->cost))
         return NOE_OK;
+    if (s->options->method != NOE_SEARCH_BEST) {
+        *beats = noe_cost_less(&state->cost, &s->frontier.states[s->best].cost);
+        return NOE_OK;
+    }
     return noe_search_improves(s, s->frontier.states[s->best].graph, state->graph,
                                &state->cost, beats);
 }
@@ -316,6 +325,10 @@ static void adopt_way(noe_state *state, noe_way *w)
 static noe_status crown(noe_searcher *s, uint32_t index)
 {
     noe_way way;
+    if (s->options->method != NOE_SEARCH_BEST) {
+        s->best = index;
+        return NOE_OK;
+    }
     do {
         NOE_TRY(sweep_state(s, index));
         noe_state *state = &s->frontier.states[index];
@@ -335,7 +348,8 @@ static noe_status crown(noe_searcher *s, uint32_t index)
 static noe_status next_state(noe_searcher *s, uint32_t *index)
 {
     for (;;) {
-        bool fair = s->result->n_expanded % 2 == 1;
+        bool fair =
+            s->options->method == NOE_SEARCH_BEST && s->result->n_expanded % 2 == 1;
         *index = fair ? noe_frontier_take_fair(&s->frontier)
                       : noe_frontier_pop(&s->frontier);
         if (*index == NOE_STATE_NONE || *index == s->best || noe_search_must_stop(s))
@@ -412,13 +426,14 @@ static noe_status start(noe_searcher *s, const noe_graph *g)
     s->result->before = *cost;
     cost = &s->frontier.states[s->best].cost;
     NOE_TRY(noe_costs_dearest(s->costs, first.graph, DEAREST, &s->slack, s->err));
-    if (s->options->alpha == 1)
+    if (s->options->alpha == 1 || s->options->method == NOE_SEARCH_BACKTRACK)
         s->slack = 0;
     s->max_operators = cost->n_operators * MAX_OPERATOR_FACTOR + MAX_OPERATOR_EXTRA;
     s->max_weight_bytes = cost->weight_bytes + s->options->max_growth;
     if (s->max_weight_bytes < cost->weight_bytes)
         s->max_weight_bytes = UINT64_MAX;
     noe_frontier_see(&s->frontier, noe_graph_hash(first.graph));
+    noe_frontier_see(&s->swept, noe_graph_hash(first.graph));
     return NOE_OK;
 }
 
@@ -469,6 +484,7 @@ static noe_status run(noe_searcher *s, const noe_graph *g)
     if (s->options->budget > 0)
         NOE_TRY(best_first(s));
     NOE_TRY(look_at_top(s));
+    s->result->out_of_budget |= s->frontier.has_forgotten;
     s->polishes = true;
     NOE_TRY(crown(s, s->best));
     /* Second opinions have changed prices on the way. */
@@ -496,6 +512,7 @@ noe_status noe_search(const noe_env *env, const noe_graph *g, const noe_rule_set
     if (options->time_limit > 0)
         s.deadline = noe_wall_seconds() + options->time_limit;
     noe_frontier_init(&s.frontier);
+    noe_frontier_init(&s.swept);
     noe_status status = run(&s, g);
     if (status == NOE_OK) {
         noe_state *best = &s.frontier.states[s.best];
@@ -505,6 +522,7 @@ noe_status noe_search(const noe_env *env, const noe_graph *g, const noe_rule_set
         trace_path(&s, s.best, result);
     }
     noe_frontier_clear(&s.frontier);
+    noe_frontier_clear(&s.swept);
     return status;
 }
 

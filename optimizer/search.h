@@ -12,6 +12,9 @@
  * times the best, and at most `budget` graphs are expanded. A graph better than the
  * best is swept and becomes the new best.
  *
+ * After the sweeps, and after each better graph, *chains* (search_chain.c) take data
+ * movements as far as they go: many steps of which only the last ones gain.
+ *
  * Two restrictions against TASO's loop, both to spend the budget on new things: a graph
  * that is not the best is matched only near what its own path has changed (two edges
  * around), so that independent rewrites are not permuted; and a graph is stored as
@@ -29,7 +32,17 @@
 #include "optimizer/script.h"
 #include "optimizer/window.h"
 
+typedef enum noe_search_method {
+    NOE_SEARCH_BEST,      /* as above */
+    NOE_SEARCH_BACKTRACK, /* TASO's loop: the cheapest graph is matched everywhere, what
+                             costs less than alpha times the best is kept; no sweeps, no
+                             chains, no slack */
+    NOE_SEARCH_EXACT, /* BEST, and then that loop with nothing left out for its cost,
+                         on each part: all graphs up to the budget */
+} noe_search_method;
+
 typedef struct noe_search_options {
+    noe_search_method method;
     double alpha;         /* >= 1 */
     int64_t budget;       /* graphs expanded by best-first search */
     double time_limit;    /* seconds, 0: none */
@@ -56,6 +69,10 @@ typedef struct noe_search_result {
     noe_search_part *parts; /* free() it */
     int n_parts;
     int n_rejected; /* parts whose better form was not faster when timed */
+    /* NOE_SEARCH_EXACT: parts of which all graphs were seen, of how many; seconds by
+     * which the best graph seen is better than what BEST found, over all parts. */
+    int n_complete, n_compared;
+    double gap;
     int64_t n_expanded, n_sweeps, n_candidates;
     bool interrupted, out_of_time, out_of_budget;
 } noe_search_result;

@@ -16,6 +16,8 @@ typedef struct noe_searcher {
     const noe_search_options *options;
     noe_search_result *result;
     noe_frontier frontier;
+    noe_frontier swept; /* graphs that sweeps have come to: best-first search may have
+                           seen them too, and passed them by */
     double deadline;
     double slack; /* seconds that a state may cost more than alpha times the best */
     uint32_t max_operators;

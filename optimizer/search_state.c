@@ -141,6 +141,7 @@ static void forget_half(noe_frontier *f)
             free_state(f, f->heap[i]);
     }
     f->n_heap /= 2;
+    f->has_forgotten = true;
 }
 
 void noe_frontier_push(noe_frontier *f, uint32_t state)

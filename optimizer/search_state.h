@@ -50,6 +50,7 @@ typedef struct noe_frontier {
     uint64_t *seen; /* hash set of graph hashes */
     uint32_t seen_size, n_seen;
     uint64_t n_made;
+    bool has_forgotten; /* states, because the queue was full */
 } noe_frontier;
 
 void noe_frontier_init(noe_frontier *f);

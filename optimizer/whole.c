@@ -70,6 +70,43 @@ static noe_status make_inputs(const noe_onnx_model *m, uint64_t seed,
     return NOE_OK;
 }
 
+static noe_status check_input(const noe_onnx_model *m, uint32_t i, const char *path,
+                              const noe_run_value *v, noe_error *err)
+{
+    noe_elem elem;
+    noe_dims shape;
+    if (!v && !noe_run_input_is_optional(m, i))
+        return noe_fail(err, NOE_ERR_ARG, "%s: input '%s' is not there", path,
+                        noe_run_input_name(m, i));
+    if (!v || !noe_run_input_type(m, i, &elem, &shape))
+        return NOE_OK;
+    bool fits = v->form == NOE_FORM_TENSOR && v->elem == elem &&
+                (shape.rank < 0 || v->shape.rank == shape.rank);
+    for (int k = 0; fits && k < shape.rank; k++)
+        fits = shape.dim[k] < 0 || shape.dim[k] == v->shape.dim[k];
+    if (fits)
+        return NOE_OK;
+    noe_buf want = {0}, got = {0};
+    noe_dims_print(&want, &shape);
+    noe_dims_print(&got, &v->shape);
+    noe_status status = noe_fail(
+        err, NOE_ERR_ARG, "%s: input '%s' is %s%s, and the model's %s%s", path,
+        noe_run_input_name(m, i), noe_elem_get((int)v->elem)->name, noe_buf_text(&got),
+        noe_elem_get((int)elem)->name, noe_buf_text(&want));
+    noe_buf_clear(&want);
+    noe_buf_clear(&got);
+    return status;
+}
+
+static noe_status read_inputs(const noe_onnx_model *m, const char *path,
+                              noe_run_value **in, noe_error *err)
+{
+    NOE_TRY(noe_run_read_inputs(m, path, in, err));
+    for (uint32_t i = 0; i < noe_run_n_inputs(m); i++)
+        NOE_TRY(check_input(m, i, path, in[i], err));
+    return NOE_OK;
+}
+
 static void release(noe_run_value **v, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -109,8 +146,9 @@ static noe_status compare_runs(const noe_onnx_model *before,
 }
 
 noe_status noe_whole_check(const noe_onnx_model *before, const noe_onnx_model *after,
-                           uint64_t seed, const noe_check_options *options,
-                           noe_whole_report *report, noe_error *err)
+                           const char *inputs, uint64_t seed,
+                           const noe_check_options *options, noe_whole_report *report,
+                           noe_error *err)
 {
     uint32_t n_in = noe_run_n_inputs(before), n_out = noe_run_n_outputs(before);
     noe_run_value **in = noe_calloc(n_in + 1, sizeof *in);
@@ -121,9 +159,11 @@ noe_status noe_whole_check(const noe_onnx_model *before, const noe_onnx_model *a
     noe_status status = NOE_OK;
     if (noe_run_n_inputs(after) != n_in || noe_run_n_outputs(after) != n_out)
         status = noe_fail(err, NOE_ERR_MISMATCH, "the inputs or outputs are others");
+    else if (inputs)
+        status = read_inputs(before, inputs, in, err);
     else if (make_inputs(before, seed, in, &why) != NOE_OK)
         snprintf(report->why, sizeof report->why, "%.299s", why.text);
-    else
+    if (status == NOE_OK && !*report->why)
         status = compare_runs(before, after, (const noe_run_value *const *)in, want,
                               got, options, report, err);
     release(in, n_in);

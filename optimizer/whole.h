@@ -17,11 +17,14 @@ typedef struct noe_whole_report {
     char why[300];  /* it was not done: an operator without a reference, ... */
 } noe_whole_report;
 
-/* Random inputs, one set. NOE_ERR_MISMATCH if the results differ by more than the
- * options allow, or if only the original can be computed. What the reference executor
- * cannot compute in the original is reported and no error. */
+/* Inputs from a path (noe_run_read_inputs; all that are not optional must be there, of
+ * the declared type and shape), or, if it is NULL, random ones. One set.
+ * NOE_ERR_MISMATCH if the results differ by more than the options allow, or if only the
+ * original can be computed. What the reference executor cannot compute in the original
+ * is reported and no error. */
 NOE_NODISCARD noe_status noe_whole_check(const noe_onnx_model *before,
-                                         const noe_onnx_model *after, uint64_t seed,
+                                         const noe_onnx_model *after,
+                                         const char *inputs, uint64_t seed,
                                          const noe_check_options *options,
                                          noe_whole_report *report, noe_error *err);
 

@@ -69,79 +69,10 @@ static bool is_npz(const char *path)
 
 /* ---- inputs ---- */
 
-/* Types that NumPy lacks come as unsigned integers of their width. */
-static void as_declared(const job *j, uint32_t i)
-{
-    noe_elem elem;
-    noe_dims shape;
-    noe_run_value *v = j->in[i];
-    if (noe_run_input_type(j->m, i, &elem, &shape) && elem != v->elem &&
-        noe_elem_get((int)elem)->bytes == noe_elem_get((int)v->elem)->bytes &&
-        noe_elem_get((int)v->elem)->class == NOE_CLASS_UNSIGNED &&
-        noe_elem_is_float((int)elem))
-        v->elem = elem;
-}
-
-static noe_status read_archive(job *j, noe_error *err)
-{
-    noe_npz *z;
-    NOE_TRY(noe_npz_open(inputs_from, &z, err));
-    noe_status status = NOE_OK;
-    for (uint32_t k = 0; k < noe_npz_count(z) && status == NOE_OK; k++) {
-        uint32_t i = 0;
-        while (i < j->n_in &&
-               strcmp(noe_run_input_name(j->m, i), noe_npz_name(z, k)) != 0)
-            i++;
-        if (i == j->n_in)
-            status = noe_fail(err, NOE_ERR_ARG, "%s: the model has no input '%s'",
-                              inputs_from, noe_npz_name(z, k));
-        else if (!j->in[i])
-            status = noe_npz_read(z, k, &j->in[i], err);
-        if (status == NOE_OK)
-            as_declared(j, i);
-    }
-    noe_npz_close(z);
-    return status;
-}
-
-static noe_status read_npy(const char *path, noe_run_value **v, noe_error *err)
-{
-    char *data;
-    size_t len;
-    NOE_TRY(noe_file_read(path, (uint64_t)1 << 40, &data, &len, err));
-    noe_status status = noe_npy_read(data, len, v, err);
-    free(data);
-    if (status != NOE_OK)
-        noe_error_prefix(err, "%s: ", path);
-    return status;
-}
-
-static noe_status read_folder(job *j, noe_error *err)
-{
-    noe_status status = NOE_OK;
-    uint32_t stored = 0;
-    for (uint32_t i = 0; i < j->n_in && status == NOE_OK; i++) {
-        noe_buf npy = {0}, pb = {0};
-        noe_buf_printf(&npy, "%s/%s.npy", inputs_from, noe_run_input_name(j->m, i));
-        noe_buf_printf(&pb, "%s/input_%u.pb", inputs_from, stored);
-        if (access(npy.text, F_OK) == 0) {
-            status = read_npy(npy.text, &j->in[i], err);
-            if (status == NOE_OK)
-                as_declared(j, i);
-        } else if (access(pb.text, F_OK) == 0) {
-            status = noe_run_read_input(j->m, i, pb.text, &j->in[i], err);
-            stored++;
-        }
-        noe_buf_clear(&npy);
-        noe_buf_clear(&pb);
-    }
-    return status;
-}
-
 static noe_status get_inputs(job *j, noe_error *err)
 {
     if (inputs_from)
-        NOE_TRY(is_npz(inputs_from) ? read_archive(j, err) : read_folder(j, err));
+        NOE_TRY(noe_run_read_inputs(j->m, inputs_from, j->in, err));
     for (uint32_t i = 0; i < j->n_in; i++) {
         if (!j->in[i] && !noe_run_input_is_optional(j->m, i) && seed < 0)
             return noe_fail(err, NOE_ERR_ARG,

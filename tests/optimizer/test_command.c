@@ -128,6 +128,16 @@ END_TEST
 
 #define ROOFLINE "--device roofline --budget 5 --rules "
 
+START_TEST(test_command_searches_by_other_methods)
+{
+    expect("model.onnx -o a.onnx --search backtrack --check 0 " ROOFLINE "wrong.db", 0,
+           "rules applied");
+    expect("model.onnx -o b.onnx --search exact --check 0 " ROOFLINE "wrong.db", 0,
+           "default search misses 0 us");
+    expect("model.onnx --dry-run " ROOFLINE "right.db", 0, "peak memory (estimate)");
+}
+END_TEST
+
 START_TEST(test_command_writes_the_input_where_nothing_is_gained)
 {
     expect("model.onnx -o same.onnx --rules right.db --device roofline", 0,
@@ -210,6 +220,9 @@ static const struct {
      "no/such/folder"},
     {"model.onnx -o out.onnx --rules right.db --input-shape nonsense", -1, "nonsense"},
     {"model.onnx -o out.onnx --rules right.db --level mild", 2, "mild"},
+    {"model.onnx -o out.onnx --rules right.db --search sideways", 2, "sideways"},
+    {"model.onnx -o out.onnx --rules right.db --inputs in.npz --check 0", 2, "--check"},
+    {"model.onnx -o out.onnx --rules right.db --inputs in.npz", 4, "in.npz"},
     {"model.onnx -o out.onnx --rules right.db --skip-rule feed", 2, "'feed'"},
     {"model.onnx -o out.onnx --rules right.db --only-rule feed", 2, "'feed'"},
     {"model.onnx -o out.onnx --rules right.db --freeze", 2, "--costs"},
@@ -248,6 +261,7 @@ Suite *suite_command(void)
     tcase_add_test(tc, test_command_writes_a_result);
     tcase_add_test(tc, test_command_is_deterministic);
     tcase_add_test(tc, test_command_writes_nothing_when_the_check_fails);
+    tcase_add_test(tc, test_command_searches_by_other_methods);
     tcase_add_test(tc, test_command_writes_the_input_where_nothing_is_gained);
     tcase_add_test(tc, test_command_replays_its_log);
     tcase_add_test(tc, test_command_bisects);

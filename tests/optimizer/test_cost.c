@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/cost_backend.h"
+#include "optimizer/memory.h"
 #include "tests/optimizer/fixture.h"
 #include <math.h>
 #include <stdio.h>
@@ -38,6 +39,38 @@ START_TEST(test_cost_equal_kernels_have_equal_keys)
     ck_assert_uint_eq(noe_kernel_key(&k, 0), noe_kernel_key(&k, 1));
     noe_kernels_clear(&k);
     noe_graph_free(g);
+}
+END_TEST
+
+/* 4 bytes an element; the convolution keeps its sum to itself. */
+START_TEST(test_cost_peak_memory)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } cases[] = {
+        /* weight 128; x (32) and the product (16); then two of 16 */
+        {"%0 = input \"x\" : f32[1,8]\n%1 = weight \"w\" : f32[8,4]\n"
+         "%2 = matmul(%0, %1) : f32[1,4]\n%3 = softmax[axis=1](%2) : f32[1,4]\n"
+         "%4 = softmax[axis=0](%3) : f32[1,4]\nreturn %4 as \"y\"\n",
+         128 + 48},
+        /* x is needed to the end: x, the first softmax, the second */
+        {"%0 = input \"x\" : f32[2,4]\n%1 = softmax[axis=1](%0) : f32[2,4]\n"
+         "%2 = softmax[axis=0](%1) : f32[2,4]\n%3 = add(%2, %0) : f32[2,4]\n"
+         "return %3 as \"y\"\n",
+         96},
+        /* two images, not three: relu is part of the convolution's kernel */
+        {"%0 = input \"x\" : f32[1,1,8,8]\n%1 = weight \"w\" : f32[1,1,1,1]\n"
+         "%2 = conv[strides=[1,1], pads=[0,0,0,0], dilations=[1,1], group=1](%0, %1)"
+         " : f32[1,1,8,8]\n%3 = relu(%2) : f32[1,1,8,8]\nreturn %3 as \"y\"\n",
+         4 + 512},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        noe_graph *g = fixture_graph(pool, cases[i].text);
+        ck_assert_msg(noe_peak_memory(g) == cases[i].bytes, "%s: %llu", cases[i].text,
+                      (unsigned long long)noe_peak_memory(g));
+        noe_graph_free(g);
+    }
 }
 END_TEST
 
@@ -291,6 +324,7 @@ Suite *suite_cost(void)
     Suite *s = suite_create("optimizer.cost");
     TCase *tc = tcase_create("cost");
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_add_test(tc, test_cost_peak_memory);
     tcase_add_test(tc, test_cost_equal_kernels_have_equal_keys);
     tcase_add_test(tc, test_cost_keys_tell_kernels_apart);
     tcase_add_test(tc, test_cost_keys_do_not_depend_on_operand_order);

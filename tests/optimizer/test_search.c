@@ -112,6 +112,50 @@ START_TEST(test_search_without_budget_only_sweeps)
 }
 END_TEST
 
+/* TASO's loop comes there too if alpha allows the step, without any sweep. */
+START_TEST(test_search_backtracks)
+{
+    static const struct {
+        double alpha, after;
+    } cases[] = {{1.05, 0.52e-3}, {1.01, 1.52e-3}};
+    scene s;
+    scene_init(&s, uphill_graph, uphill_rules, uphill_prices, 1);
+    s.options.method = NOE_SEARCH_BACKTRACK;
+    s.options.alpha = cases[_i].alpha;
+    scene_run(&s);
+    ck_assert_double_eq_tol(s.result.after.seconds, cases[_i].after, 1e-9);
+    ck_assert_int_eq(s.result.n_sweeps, 0);
+    ck_assert(!s.result.out_of_budget);
+    scene_clear(&s);
+}
+END_TEST
+
+/* What saves an operator, but so little that it does not count at first, is taken at
+ * the end, also if best-first search has met it and passed it by. */
+START_TEST(test_search_polishes_at_the_end)
+{
+    scene s;
+    static const char *const rules[] = {"add(add(?a, ?b), ?c) => add(?a, add(?b, ?c))",
+                                        NULL};
+    static const fake_price prices[] = {{NOE_OP_MATMUL, 100}, {NOE_OP_TANH, -1}};
+    scene_init(&s,
+               "%0 = input \"x\" : f32[4,4]\n"
+               "%1 = weight \"w\" : f32[4,4]\n"
+               "%2 = weight \"b\" : f32[4]\n"
+               "%3 = weight \"c\" : f32[4]\n"
+               "%4 = matmul(%0, %1) : f32[4,4]\n"
+               "%5 = add(%4, %2) : f32[4,4]\n"
+               "%6 = add(%5, %3) : f32[4,4]\n"
+               "%7 = relu(%6) : f32[4,4]\n"
+               "return %7 as \"y\"\n",
+               rules, prices, 1);
+    scene_run(&s);
+    ck_assert_int_gt(s.result.n_expanded, 0);
+    ck_assert_uint_eq(s.result.after.n_operators, 3);
+    scene_clear(&s);
+}
+END_TEST
+
 /* Many independent gains: a sweep takes them at once. */
 START_TEST(test_search_sweeps_independent_gains)
 {
@@ -428,6 +472,8 @@ Suite *suite_search(void)
     tcase_add_test(tc, test_search_takes_a_slice_through_a_fork);
     tcase_add_test(tc, test_search_without_slack_stays_below);
     tcase_add_test(tc, test_search_without_budget_only_sweeps);
+    tcase_add_loop_test(tc, test_search_backtracks, 0, 2);
+    tcase_add_test(tc, test_search_polishes_at_the_end);
     tcase_add_test(tc, test_search_sweeps_independent_gains);
     tcase_add_test(tc, test_search_finds_nothing_where_nothing_is);
     tcase_add_test(tc, test_search_is_idempotent);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/whole.h"
 #include "core/base/mem.h"
+#include "onnx_io/run/npy.h"
 #include "tests/onnx_io/build.h"
 #include "tests/support/support.h"
+#include <stdarg.h>
+#include <stdio.h>
 
 static noe_error err;
 static const noe_check_options options = {1, 1e-3, 1e-6};
@@ -39,7 +42,7 @@ START_TEST(test_whole_models_are_compared)
     noe_whole_report r;
     noe_onnx_model *before = noe_build_and_load(cases[_i].before);
     noe_onnx_model *after = noe_build_and_load(cases[_i].after);
-    noe_status status = noe_whole_check(before, after, 1, &options, &r, &err);
+    noe_status status = noe_whole_check(before, after, NULL, 1, &options, &r, &err);
     ck_assert_msg(status == cases[_i].status, "status %d: %s", (int)status, err.text);
     bool passes = status == NOE_OK && !*cases[_i].message;
     ck_assert_int_eq(r.is_done, passes);
@@ -52,12 +55,59 @@ START_TEST(test_whole_models_are_compared)
 }
 END_TEST
 
+static void write_inputs(const char *path, const char *name, int rank, ...)
+{
+    va_list sizes;
+    noe_dims shape = {.rank = rank};
+    va_start(sizes, rank);
+    for (int i = 0; i < rank; i++)
+        shape.dim[i] = va_arg(sizes, int);
+    va_end(sizes);
+    noe_run_value *v = noe_run_tensor_new(NOE_ELEM_F32, &shape, 1024);
+    for (int64_t i = 0; i < v->n; i++)
+        ((float *)v->data)[i] = (float)i - 2;
+    noe_assert_ok(noe_npz_write(path, &name, (const noe_run_value *const *)&v, 1, &err),
+                  err);
+    noe_run_value_release(v);
+}
+
+/* The user's own inputs: from -2 on. */
+START_TEST(test_whole_on_given_inputs)
+{
+    char dir[256], path[300];
+    noe_whole_report r;
+    noe_tmp_make(dir, sizeof dir);
+    snprintf(path, sizeof path, "%s/in.npz", dir);
+    noe_onnx_model *m = noe_build_and_load(MODEL("node Relu x -> y\n"));
+    noe_onnx_model *other = noe_build_and_load(MODEL("node Identity x -> y\n"));
+    noe_assert_fails(noe_whole_check(m, m, path, 1, &options, &r, &err), NOE_ERR_IO,
+                     err, "in.npz");
+    write_inputs(path, "x", 2, 2, 3);
+    noe_assert_ok(noe_whole_check(m, m, path, 1, &options, &r, &err), err);
+    ck_assert(r.is_done);
+    noe_assert_fails(noe_whole_check(m, other, path, 1, &options, &r, &err),
+                     NOE_ERR_MISMATCH, err, "0 became -2");
+    write_inputs(path, "x", 2, 3, 2);
+    noe_assert_fails(noe_whole_check(m, m, path, 1, &options, &r, &err), NOE_ERR_ARG,
+                     err, "input 'x' is float[3,2], and the model's float[2,3]");
+    write_inputs(path, "z", 1, 1);
+    noe_assert_fails(noe_whole_check(m, m, path, 1, &options, &r, &err), NOE_ERR_ARG,
+                     err, "no input 'z'");
+    noe_assert_fails(noe_whole_check(m, m, dir, 1, &options, &r, &err), NOE_ERR_ARG,
+                     err, "input 'x' is not there");
+    noe_onnx_free(other);
+    noe_onnx_free(m);
+    noe_tmp_remove(dir);
+}
+END_TEST
+
 Suite *suite_whole(void)
 {
     Suite *s = suite_create("whole");
     TCase *tc = tcase_create("whole");
     tcase_add_loop_test(tc, test_whole_models_are_compared, 0,
                         sizeof cases / sizeof *cases);
+    tcase_add_test(tc, test_whole_on_given_inputs);
     suite_add_tcase(s, tc);
     return s;
 }
