@@ -22,6 +22,8 @@ uint32_t noe_export_statement(noe_exporter *x)
     return x->n_statements - 1;
 }
 
+enum { TENSOR_RAW_DATA = 9 };
+
 void noe_export_depend(noe_exporter *x, uint32_t statement, uint32_t on)
 {
     noe_statement *s = &x->statements[statement];
@@ -41,7 +43,7 @@ static Onnx__TensorProto *make_tensor(noe_arena *a, const char *name,
     t->n_dims = (size_t)type->shape.rank;
     t->dims = noe_arena_memdup(a, type->shape.dim, t->n_dims * sizeof *t->dims);
     t->has_raw_data = 1;
-    t->raw_data = (ProtobufCBinaryData){bytes, noe_arena_memdup(a, data, bytes)};
+    t->raw_data = (ProtobufCBinaryData){bytes, (uint8_t *)data};
     return t;
 }
 
@@ -66,13 +68,30 @@ static uint32_t constant_node(noe_exporter *x, const char *name, Onnx__TensorPro
     return statement;
 }
 
+/* As packed, but the data stay where they are: raw_data is the last field that is set.
+ */
+static void add_initializer(noe_exporter *x, Onnx__TensorProto *t)
+{
+    noe_rope body = {.arena = &x->arena};
+    noe_span data = {t->raw_data.data, t->raw_data.len};
+    t->has_raw_data = 0;
+    size_t len = protobuf_c_message_get_packed_size(&t->base);
+    uint8_t *head = noe_arena_alloc(&x->arena, len);
+    protobuf_c_message_pack(&t->base, head);
+    noe_rope_add(&body, (noe_span){head, len});
+    noe_rope_add_header(&body, TENSOR_RAW_DATA, data.len);
+    noe_rope_add(&body, data);
+    noe_rope_add_header(&x->tensors, NOE_GRAPH_INITIALIZER, body.len);
+    noe_rope_add_rope(&x->tensors, &body);
+    noe_rope_clear(&body);
+}
+
 uint32_t noe_export_constant(noe_exporter *x, const char *name, const noe_type *type,
                              const void *data, size_t bytes)
 {
     if (noe_onnx_initializers_are_inputs(x->m))
         return constant_node(x, name, make_tensor(&x->arena, NULL, type, data, bytes));
-    Onnx__TensorProto *t = make_tensor(&x->arena, name, type, data, bytes);
-    noe_rope_add_message(&x->tensors, NOE_GRAPH_INITIALIZER, &t->base);
+    add_initializer(x, make_tensor(&x->arena, name, type, data, bytes));
     return NOE_NO_STATEMENT;
 }
 

@@ -100,7 +100,8 @@ uint32_t noe_export_slot_value(const noe_exporter *x, noe_ref r, uint32_t origin
 uint32_t noe_export_statement(noe_exporter *x);
 void noe_export_depend(noe_exporter *x, uint32_t statement, uint32_t on);
 /* A new constant: an initializer, or a node Constant where every initializer would have
- * to be a graph input (IR 3). Returns its statement, or NOE_NO_STATEMENT. */
+ * to be a graph input (IR 3). data must live as long as x. Returns its statement, or
+ * NOE_NO_STATEMENT. */
 uint32_t noe_export_constant(noe_exporter *x, const char *name, const noe_type *type,
                              const void *data, size_t bytes);
 /* Name of r as input of statement; notes the dependency. */
