@@ -467,6 +467,7 @@ Suite *suite_search(void)
     Suite *s = suite_create("optimizer.search");
     TCase *tc = tcase_create("search");
     tcase_add_checked_fixture(tc, setup, teardown);
+    tcase_set_timeout(tc, 60);
     tcase_add_test(tc, test_search_takes_a_step_uphill);
     tcase_add_test(tc, test_frontier_keeps_what_was_expanded);
     tcase_add_test(tc, test_search_takes_a_slice_through_a_fork);
