@@ -19,12 +19,14 @@ typedef struct command_case {
 } command_case;
 
 /* What every program must answer. */
-#define PROGRAM(NAME)                                                       \
-    {NAME "-help", "noether-" NAME " --help", "", ""},                      \
-        {NAME "-help-short", "noether-" NAME " -h", "", ""},                \
-        {NAME "-version", "noether-" NAME " --version", "", ""},            \
-    {                                                                       \
-        NAME "-unknown-option", "noether-" NAME " --frobnicate 3", "", "ls" \
+#define PROGRAM(NAME)                                                                \
+    {NAME "-help", "noether-" NAME " --help", "", ""},                               \
+        {NAME "-help-short", "noether-" NAME " -h", "", ""},                         \
+        {NAME "-version",                                                            \
+         "noether-" NAME " --version >v && sed '/^with/s/ [0-9][0-9.]*/ N/g' v", "", \
+         ""},                                                                        \
+    {                                                                                \
+        NAME "-unknown-option", "noether-" NAME " --frobnicate 3", "", "ls"          \
     }
 
 static const command_case cases[] = {
