@@ -91,7 +91,11 @@ uint32_t noe_export_constant(noe_exporter *x, const char *name, const noe_type *
 {
     if (noe_onnx_initializers_are_inputs(x->m))
         return constant_node(x, name, make_tensor(&x->arena, NULL, type, data, bytes));
-    add_initializer(x, make_tensor(&x->arena, name, type, data, bytes));
+    Onnx__TensorProto *t = make_tensor(&x->arena, name, type, data, bytes);
+    if (x->externalize)
+        noe_export_tensor(x, &x->tensors, t, (noe_span){data, bytes}, true);
+    else
+        add_initializer(x, t);
     return NOE_NO_STATEMENT;
 }
 
@@ -413,7 +417,7 @@ static noe_status prepare(noe_exporter *x, const noe_graph *g)
     x->value_is_kept = NOE_NEW_N(&x->arena, bool, x->m->n_values);
     x->operand_names = NOE_NEW_N(&x->arena, const char *, x->m->n_values);
     x->operand_statements = NOE_NEW_N(&x->arena, uint32_t, x->m->n_values);
-    x->nodes.arena = x->tensors.arena = &x->arena;
+    x->nodes.arena = x->tensors.arena = x->data.arena = &x->arena;
     noe_graph_mark_live(x->g, x->live);
     noe_graph_count_uses(x->g, x->live, x->uses);
     return NOE_OK;
@@ -440,28 +444,33 @@ static void clear(noe_exporter *x)
     free(x->pins);
     noe_rope_clear(&x->nodes);
     noe_rope_clear(&x->tensors);
+    noe_rope_clear(&x->data);
     noe_names_clear(&x->taken);
     noe_names_clear(&x->pin_of);
     noe_graph_free(x->g);
     noe_arena_clear(&x->arena);
 }
 
-static noe_status serialize(const noe_onnx_model *m, const noe_graph *g,
-                            bool inline_external, char **data, size_t *len,
-                            noe_error *err)
+static noe_status finish(noe_exporter *x, noe_status status)
 {
-    noe_exporter x = {.m = m, .err = err, .inline_external = inline_external};
-    noe_status status = export(&x, g, data, len);
-    clear(&x);
     if (status != NOE_OK)
-        noe_error_prefix(err, "%s: ", m->name);
+        noe_error_prefix(x->err, "%s: ", x->m->name);
+    clear(x);
     return status;
 }
 
 noe_status noe_onnx_serialize(const noe_onnx_model *m, const noe_graph *g, char **data,
                               size_t *len, noe_error *err)
 {
-    return serialize(m, g, true, data, len, err);
+    noe_exporter x = {.m = m, .err = err, .inline_external = true};
+    return finish(&x, export(&x, g, data, len));
+}
+
+noe_status noe_onnx_serialize_beside(const noe_onnx_model *m, const noe_graph *g,
+                                     char **data, size_t *len, noe_error *err)
+{
+    noe_exporter x = {.m = m, .err = err};
+    return finish(&x, export(&x, g, data, len));
 }
 
 static bool is_same_folder(const char *folder, const char *path)
@@ -476,14 +485,83 @@ static bool is_same_folder(const char *folder, const char *path)
     return same;
 }
 
+static bool is_location(const noe_onnx_tensor *t, const char *name)
+{
+    for (size_t i = 0; i < t->proto->n_external_data; i++) {
+        const Onnx__StringStringEntryProto *e = t->proto->external_data[i];
+        if (e->key && e->value && strcmp(e->key, "location") == 0 &&
+            strcmp(e->value, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* "out.onnx.data", or with a number where the model itself has such a file there. */
+static const char *name_data_file(noe_arena *a, const noe_onnx_model *m,
+                                  const char *path, bool same_folder)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    const char *name = noe_arena_printf(a, "%s.data", base);
+    for (uint32_t n = 1, i = 0; same_folder && i < m->n_initializers; i++) {
+        if (is_location(&m->initializers[i], name)) {
+            name = noe_arena_printf(a, "%s.%u.data", base, n++);
+            i = UINT32_MAX; /* from the start */
+        }
+    }
+    return name;
+}
+
+/* The data first: a model that refers to what is not there must never be seen. */
+static noe_status write_files(const noe_exporter *x, const char *path, const void *data,
+                              size_t len, noe_error *err)
+{
+    noe_arena arena = {0};
+    const char *slash = strrchr(path, '/');
+    const char *beside = noe_arena_printf(
+        &arena, "%.*s%s", slash ? (int)(slash - path + 1) : 0, path, x->data_file);
+    noe_file_piece *pieces = NOE_NEW_N(&arena, noe_file_piece, x->data.n + 1);
+    for (size_t i = 0; i < x->data.n; i++)
+        pieces[i] = (noe_file_piece){x->data.pieces[i].at, x->data.pieces[i].len};
+    noe_status status = NOE_OK;
+    if (x->data.n > 0) {
+        status = noe_file_check_writable(path, err);
+        if (status == NOE_OK)
+            status = noe_file_write_pieces(beside, pieces, x->data.n, err);
+    }
+    if (status == NOE_OK)
+        status = noe_file_write(path, data, len, err);
+    noe_arena_clear(&arena);
+    return status;
+}
+
+/* Tries it with more in the data file where the model gets too large without. */
 noe_status noe_onnx_save(const noe_onnx_model *m, const noe_graph *g, const char *path,
                          noe_error *err)
 {
     char *data;
     size_t len;
-    bool refer = m->folder && is_same_folder(m->folder, path);
-    NOE_TRY(serialize(m, g, !refer, &data, &len, err));
-    noe_status status = noe_file_write(path, data, len, err);
-    free(data);
+    noe_arena arena = {0};
+    bool same_folder = m->folder && is_same_folder(m->folder, path);
+    const char *name = name_data_file(&arena, m, path, same_folder);
+    noe_exporter x = {
+        .m = m, .err = err, .inline_external = !same_folder, .data_file = name};
+    noe_status status = export(&x, g, &data, &len);
+    if (status != NOE_OK && x.is_too_large) {
+        clear(&x);
+        x = (noe_exporter){.m = m,
+                           .err = err,
+                           .inline_external = !same_folder,
+                           .data_file = name,
+                           .externalize = true};
+        status = export(&x, g, &data, &len);
+    }
+    if (status == NOE_OK) {
+        status = write_files(&x, path, data, len, err);
+        free(data);
+        clear(&x);
+    } else {
+        (void)finish(&x, status);
+    }
+    noe_arena_clear(&arena);
     return status;
 }

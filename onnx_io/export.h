@@ -75,7 +75,11 @@ typedef struct noe_exporter {
     noe_statement *statements;
     uint32_t n_statements, cap_statements;
     noe_rope nodes, tensors; /* fields `node` and new fields `initializer` */
-    bool inline_external;
+    bool inline_external;    /* tensors in other files do not stay where they are */
+    const char *data_file;   /* where they go instead; NULL: into the model */
+    bool externalize;        /* other large tensors go there too */
+    noe_rope data;           /* content of that file; the padding lies in it too */
+    bool is_too_large;       /* why splicing failed: for one message of protobuf */
 } noe_exporter;
 
 /* plan.c */
@@ -108,7 +112,11 @@ uint32_t noe_export_constant(noe_exporter *x, const char *name, const noe_type *
 const char *noe_export_input(noe_exporter *x, uint32_t statement, noe_ref r,
                              uint32_t original);
 
-/* splice.c: the result, malloc'ed. */
+/* splice.c: a field `initializer` for t, whose elements are given: with the elements in
+ * it or behind those in the data file. */
+void noe_export_tensor(noe_exporter *x, noe_rope *to, const Onnx__TensorProto *t,
+                       noe_span elements, bool external);
+/* The result, malloc'ed. */
 NOE_NODISCARD noe_status noe_export_splice(noe_exporter *x, char **data, size_t *len);
 /* Whether tensors in external files can stay what they are where the result goes. */
 NOE_NODISCARD noe_status noe_export_check_external(const noe_exporter *x);

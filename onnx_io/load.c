@@ -6,6 +6,7 @@
 #include "core/base/file.h"
 #include "onnx_io/pin.h"
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #define MIN_IR_VERSION    3
 #define DEFAULT_MAX_BYTES ((uint64_t)INT32_MAX) /* of any protobuf message */
@@ -234,7 +235,13 @@ noe_status noe_onnx_load(const char *path, const noe_onnx_options *options,
 {
     char *data;
     size_t len;
-    NOE_TRY(noe_file_read(path, size_limit(options), &data, &len, err));
+    noe_status status = noe_file_read(path, size_limit(options), &data, &len, err);
+    if (status == NOE_ERR_LIMIT && size_limit(options) == DEFAULT_MAX_BYTES && err)
+        return noe_fail(err, status,
+                        "%s: larger than 2 GiB, the limit of protobuf: weights of such "
+                        "models must be in external files",
+                        path);
+    NOE_TRY(status);
     noe_onnx_model *m = new_model(path, env);
     m->folder = folder_of(&m->arena, path);
     m->owned = data;
@@ -250,6 +257,8 @@ noe_status noe_onnx_load_memory(const void *data, size_t len,
         return noe_fail(err, NOE_ERR_LIMIT, "model: %zu bytes, the limit is %llu", len,
                         (unsigned long long)size_limit(options));
     noe_onnx_model *m = new_model("model", env);
+    if (options && options->folder)
+        m->folder = noe_arena_strdup(&m->arena, options->folder);
     m->owned = noe_malloc(len);
     if (len)
         memcpy(m->owned, data, len);
@@ -266,6 +275,9 @@ void noe_onnx_free(noe_onnx_model *m)
     noe_names_clear(&m->value_of);
     noe_names_clear(&m->all_names);
     noe_names_clear(&m->symbols);
+    for (uint32_t i = 0; i < m->n_maps; i++)
+        munmap(m->maps[i].at, m->maps[i].len);
+    free(m->maps);
     free(m->values);
     free(m->owned);
     noe_arena_clear(&m->scratch);

@@ -99,7 +99,14 @@ typedef struct noe_onnx_tensor {
     const void *data; /* elements in C order, or NULL */
     size_t bytes;
     bool is_external;
+    noe_span external; /* its bytes, also of a type that the algebra cannot hold */
 } noe_onnx_tensor;
+
+/* A mapped part of a file. */
+typedef struct noe_onnx_map {
+    void *at;
+    size_t len;
+} noe_onnx_map;
 
 struct noe_onnx_model {
     noe_arena arena, scratch;
@@ -108,6 +115,8 @@ struct noe_onnx_model {
     const char *name;   /* for messages: the path, or "model" */
     const char *folder; /* of the file, NULL if it came from memory */
     char *owned;        /* the file */
+    noe_onnx_map *maps; /* of external data */
+    uint32_t n_maps, cap_maps;
     noe_span bytes;
     Onnx__ModelProto *proto; /* everything but the main graph */
     int64_t opset;           /* of the standard domain, 0: not imported */

@@ -22,6 +22,7 @@ typedef struct noe_onnx_options {
      * when nothing needs one any more, initializer and graph input go. */
     bool constant_initializers;
     uint64_t max_bytes; /* refuse larger files; 0: 2 GiB - 1, protobuf's */
+    const char *folder; /* of external data of a model in memory; NULL: none */
 } noe_onnx_options;
 
 /* Reads and checks a file (IR 3 and later): truncated, hostile or absurd content gives
@@ -72,8 +73,15 @@ const void *noe_onnx_weight(const noe_onnx_model *m, const char *name, noe_type 
  * composite nodes (see noe_graph_fold). The result is a malloc'ed block. */
 NOE_NODISCARD noe_status noe_onnx_serialize(const noe_onnx_model *m, const noe_graph *g,
                                             char **data, size_t *len, noe_error *err);
+/* The same with tensors in external files as they are: to be read in the model's
+ * folder. Nothing of such a file is copied. */
+NOE_NODISCARD noe_status noe_onnx_serialize_beside(const noe_onnx_model *m,
+                                                   const noe_graph *g, char **data,
+                                                   size_t *len, noe_error *err);
 /* Serialize and write, complete or not at all. External data files are referred to, not
- * copied, if path is in the model's folder; otherwise their tensors are made inline. */
+ * copied, if path is in the model's folder; otherwise their tensors go to one file
+ * "<path>.data", large ones on page boundaries. That is also where large tensors go if
+ * the model would be too large for protobuf without (2 GiB). */
 NOE_NODISCARD noe_status noe_onnx_save(const noe_onnx_model *m, const noe_graph *g,
                                        const char *path, noe_error *err);
 
@@ -83,9 +91,9 @@ NOE_NODISCARD noe_status noe_onnx_save(const noe_onnx_model *m, const noe_graph 
 NOE_NODISCARD noe_status noe_onnx_encode(const noe_graph *g, int opset, char **data,
                                          size_t *len, noe_error *err);
 
-/* The bytes of a written model, read as any file and rebuilt in m's pool, to be
- * compared with m's own graph: inputs correspond by name, opaque nodes by their first
- * output's name. *written owns what *graph refers to; both are the caller's.
+/* The bytes of a written model, read as a file beside m's and rebuilt in m's pool, to
+ * be compared with m's own graph: inputs correspond by name, opaque nodes by their
+ * first output's name. *written owns what *graph refers to; both are the caller's.
  * NOE_ERR_MISMATCH where something in it has no counterpart. */
 NOE_NODISCARD noe_status noe_onnx_reread(const noe_onnx_model *m, const void *data,
                                          size_t len, noe_onnx_model **written,

@@ -32,20 +32,71 @@ static bool is_defined(const noe_exporter *x, const char *name)
     return noe_names_has(&x->taken, name);
 }
 
+/* What ONNX Runtime maps must lie on a page; small tensors are read. */
+#define PAGE_BYTES     4096
+#define SMALL_ALIGN    64
+#define MIN_DATA_BYTES 1024
+
+/* Puts elements at the end of the data file; returns where. */
+static size_t add_data(noe_exporter *x, noe_span elements)
+{
+    size_t align = elements.len >= PAGE_BYTES ? PAGE_BYTES : SMALL_ALIGN;
+    size_t padding = (align - x->data.len % align) % align;
+    noe_rope_add(&x->data, (noe_span){NULL, padding});
+    size_t at = x->data.len;
+    noe_rope_add(&x->data, elements);
+    return at;
+}
+
+static Onnx__StringStringEntryProto *entry(noe_arena *a, const char *key,
+                                           const char *value)
+{
+    Onnx__StringStringEntryProto *e = NOE_NEW(a, Onnx__StringStringEntryProto);
+    onnx__string_string_entry_proto__init(e);
+    e->key = noe_arena_strdup(a, key);
+    e->value = noe_arena_strdup(a, value);
+    return e;
+}
+
+void noe_export_tensor(noe_exporter *x, noe_rope *to, const Onnx__TensorProto *t,
+                       noe_span elements, bool external)
+{
+    noe_arena *a = &x->arena;
+    Onnx__TensorProto copy = *t;
+    Onnx__StringStringEntryProto *entries[3];
+    copy.n_float_data = copy.n_int32_data = copy.n_int64_data = 0;
+    copy.n_double_data = copy.n_uint64_data = 0;
+    copy.has_data_location = 0;
+    copy.n_external_data = 0;
+    copy.has_raw_data = 1;
+    copy.raw_data = (ProtobufCBinaryData){elements.len, (uint8_t *)elements.at};
+    if (external && x->data_file &&
+        elements.len >= (t->n_external_data ? 1 : MIN_DATA_BYTES)) {
+        entries[0] = entry(a, "location", x->data_file);
+        entries[1] =
+            entry(a, "offset", noe_arena_printf(a, "%zu", add_data(x, elements)));
+        entries[2] = entry(a, "length", noe_arena_printf(a, "%zu", elements.len));
+        copy.has_raw_data = 0;
+        copy.raw_data = (ProtobufCBinaryData){0, NULL};
+        copy.has_data_location = 1;
+        copy.data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+        copy.n_external_data = 3;
+        copy.external_data = entries;
+    }
+    noe_rope_add_message(to, NOE_GRAPH_INITIALIZER, &copy.base);
+}
+
 static void add_initializer(noe_exporter *x, noe_rope *graph, uint32_t i,
                             const noe_wire_field *f)
 {
     const noe_onnx_tensor *t = &x->m->initializers[i];
-    if (!t->is_external || !x->inline_external) {
+    if (t->is_external && x->inline_external)
+        noe_export_tensor(x, graph, t->proto, t->external, true);
+    else if (!t->is_external && x->externalize && t->data && t->bytes >= MIN_DATA_BYTES)
+        noe_export_tensor(x, graph, t->proto,
+                          (noe_span){(const uint8_t *)t->data, t->bytes}, true);
+    else
         noe_rope_add(graph, f->whole);
-        return;
-    }
-    Onnx__TensorProto copy = *t->proto;
-    copy.has_data_location = 0;
-    copy.n_external_data = 0;
-    copy.has_raw_data = 1;
-    copy.raw_data = (ProtobufCBinaryData){t->bytes, (uint8_t *)t->data};
-    noe_rope_add_message(graph, NOE_GRAPH_INITIALIZER, &copy.base);
 }
 
 static bool input_stays(const noe_exporter *x, uint32_t i)
@@ -90,6 +141,32 @@ static void add_input(noe_exporter *x, noe_rope *graph, uint32_t i,
         noe_rope_add(graph, f->whole);
 }
 
+/* ---- declarations of new tensors ---- */
+
+/* Tensors between new nodes are declared where the model declares such: whoever looks
+ * at it sees shapes all over. */
+static void declare_new(noe_exporter *x, noe_rope *graph)
+{
+    noe_names declared = {0};
+    for (uint32_t i = 0; i < x->m->n_value_infos; i++)
+        noe_names_set(&declared,
+                      x->m->value_infos[i]->name ? x->m->value_infos[i]->name : "", 0);
+    for (uint32_t i = 0; i < x->m->n_outputs; i++)
+        noe_names_set(&declared, x->m->outputs[i]->name, 0);
+    /* rewriting makes nodes of static types only */
+    for (uint32_t i = 0; i < x->g->n_nodes && x->m->n_value_infos > 0; i++) {
+        const noe_plan *p = &x->plans[i];
+        const noe_node *n = noe_graph_node(x->g, i);
+        bool is_new =
+            p->is_needed && p->kind == NOE_PLAN_FRESH && n->op != NOE_OP_OPAQUE;
+        if (is_new && noe_names_add(&declared, p->names[0], 0))
+            noe_rope_add_message(
+                graph, NOE_GRAPH_VALUE_INFO,
+                &noe_onnx_value_info(&x->arena, p->names[0], &n->types[0])->base);
+    }
+    noe_names_clear(&declared);
+}
+
 /* The main graph, field by field. */
 static void splice_graph(noe_exporter *x, noe_rope *graph)
 {
@@ -120,6 +197,7 @@ static void splice_graph(noe_exporter *x, noe_rope *graph)
     if (!nodes_written)
         noe_rope_add_rope(graph, &x->nodes);
     noe_rope_add_rope(graph, &x->tensors);
+    declare_new(x, graph);
 }
 
 noe_status noe_export_splice(noe_exporter *x, char **data, size_t *len)
@@ -136,9 +214,11 @@ noe_status noe_export_splice(noe_exporter *x, char **data, size_t *len)
         noe_rope_add_rope(&model, &graph);
     }
     noe_status status = NOE_OK;
-    if (model.len > MAX_FILE_BYTES) {
+    x->is_too_large = model.len > MAX_FILE_BYTES;
+    if (x->is_too_large) {
         status = noe_fail(x->err, NOE_ERR_LIMIT,
-                          "the result has %zu bytes, ONNX files are limited to %zu",
+                          "the result has %zu bytes, ONNX files are limited to %zu: "
+                          "save it with weights in external files",
                           model.len, MAX_FILE_BYTES);
     } else {
         *len = model.len;

@@ -2,17 +2,20 @@
  *
  * Tensors and types of ONNX files, checked before anything is computed with them: sizes
  * cannot overflow, the elements are exactly as many as the dimensions say, and external
- * data lies in a file inside the model's own folder.
+ * data lies in a file inside the model's own folder. It is mapped, so that what nobody
+ * reads takes no memory.
  *
  * Elements are used where they lie when they lie well (raw_data and the typed list of
  * the same width, both aligned by unpacking); narrow types in int32_data are packed
  * anew.
  */
 #include "onnx_io/model.h"
+#include "onnx_io/run/value.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -166,45 +169,86 @@ static noe_status read_at(int fd, const external *e, char *to, size_t bytes,
     return NOE_OK;
 }
 
-static noe_status check_external_range(int fd, const external *e, size_t bytes,
+/* bytes: what the dimensions say, or SIZE_MAX where the type is not known. */
+static noe_status check_external_range(int fd, const external *e, size_t *bytes,
                                        noe_error *err)
 {
     struct stat st;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
         return noe_fail(err, NOE_ERR_IO, "external data '%s' is not a regular file",
                         e->location);
-    if (e->has_length && e->length != bytes)
+    uint64_t size = (uint64_t)st.st_size;
+    if (*bytes == SIZE_MAX)
+        *bytes = e->has_length ? e->length : e->offset < size ? size - e->offset : 0;
+    if (e->has_length && e->length != *bytes)
         return noe_fail(err, NOE_ERR_PARSE,
                         "external data '%s': length is %llu, the dimensions say %zu",
-                        e->location, (unsigned long long)e->length, bytes);
-    uint64_t size = (uint64_t)st.st_size;
-    if (e->offset > size || bytes > size - e->offset)
+                        e->location, (unsigned long long)e->length, *bytes);
+    if (e->offset > size || *bytes > size - e->offset)
         return noe_fail(err, NOE_ERR_PARSE,
                         "external data '%s': %zu bytes at %llu, the file has %llu",
-                        e->location, bytes, (unsigned long long)e->offset,
+                        e->location, *bytes, (unsigned long long)e->offset,
                         (unsigned long long)size);
     return NOE_OK;
 }
 
-static noe_status load_external(noe_onnx_model *m, noe_onnx_tensor *t, noe_error *err)
+/* Pages of the file come when they are read. A file that another program cuts short
+ * meanwhile ends the process (SIGBUS), as with every mapped file. */
+static const void *map(noe_onnx_model *m, int fd, const external *e, size_t bytes)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), before = e->offset % page;
+    void *at = mmap(NULL, bytes + before, PROT_READ, MAP_PRIVATE, fd,
+                    (off_t)(e->offset - before));
+    if (at == MAP_FAILED)
+        return NULL;
+    noe_onnx_map kept = {at, bytes + before};
+    NOE_PUSH(m->maps, m->n_maps, m->cap_maps, kept);
+    return (const char *)at + before;
+}
+
+#define MIN_MAP_BYTES   ((size_t)64 << 10)
+#define ALIGNMENT_BYTES 16 /* of the widest element */
+
+static noe_status load_bytes(noe_onnx_model *m, int fd, const external *e, size_t bytes,
+                             noe_span *span, noe_error *err)
+{
+    if (bytes >= MIN_MAP_BYTES && e->offset % ALIGNMENT_BYTES == 0)
+        *span = (noe_span){map(m, fd, e, bytes), bytes};
+    if (span->at)
+        return NOE_OK;
+    char *data = noe_arena_alloc(&m->arena, bytes);
+    *span = (noe_span){(const uint8_t *)data, bytes};
+    return read_at(fd, e, data, bytes, err);
+}
+
+static noe_status load_external(noe_onnx_model *m, noe_onnx_tensor *t, size_t bytes,
+                                noe_error *err)
 {
     external e;
     char *path = NULL;
     NOE_TRY(read_external(t->proto, &e, err));
     NOE_TRY(locate(m, e.location, &m->arena, &path, err));
-    t->is_external = true;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return noe_fail(err, NOE_ERR_IO, "external data '%s': cannot open: %s",
                         e.location, strerror(errno));
-    noe_status status = check_external_range(fd, &e, t->bytes, err);
-    if (status == NOE_OK) {
-        char *data = noe_arena_alloc(&m->arena, t->bytes);
-        status = read_at(fd, &e, data, t->bytes, err);
-        t->data = data;
-    }
+    noe_status status = check_external_range(fd, &e, &bytes, err);
+    if (status == NOE_OK)
+        status = load_bytes(m, fd, &e, bytes, &t->external, err);
     close(fd);
     return status;
+}
+
+/* Bytes of a tensor of any numeric type; SIZE_MAX where that is not known. */
+static size_t packed_bytes(const Onnx__TensorProto *p)
+{
+    size_t bits = (size_t)noe_elem_get(p->data_type)->bits;
+    for (size_t i = 0; i < p->n_dims; i++) { /* read_dims has checked the product */
+        if (p->dims[i] == 0)
+            return 0;
+        bits *= (size_t)p->dims[i];
+    }
+    return bits ? (bits + 7) / 8 : SIZE_MAX;
 }
 
 /* ---- elements in the message ---- */
@@ -274,10 +318,10 @@ static noe_status take_elements(noe_onnx_model *m, noe_onnx_tensor *t, noe_error
     int64_t elements = noe_shape_elements(&t->type.shape);
     t->bytes = (size_t)elements * noe_dtype_bytes(t->type.dtype);
     const Onnx__TensorProto *p = t->proto;
-    if (p->has_data_location &&
-        p->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
-        return load_external(m, t, err);
-    if (p->has_raw_data) {
+    if (t->is_external) {
+        NOE_TRY(load_external(m, t, t->bytes, err));
+        t->data = t->external.at;
+    } else if (p->has_raw_data) {
         if (p->raw_data.len != t->bytes)
             return noe_fail(err, NOE_ERR_PARSE, "%zu bytes, the dimensions say %zu",
                             p->raw_data.len, t->bytes);
@@ -324,7 +368,7 @@ noe_status noe_onnx_read_tensor(noe_onnx_model *m, Onnx__TensorProto *proto,
                    t->type.shape.rank != NOE_RANK_UNKNOWN;
     if (!is_held) {
         t->type = (noe_type){.dtype = NOE_UNKNOWN, .shape.rank = NOE_RANK_UNKNOWN};
-        return NOE_OK;
+        return t->is_external ? load_external(m, t, packed_bytes(proto), err) : NOE_OK;
     }
     return take_elements(m, t, err);
 }

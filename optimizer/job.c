@@ -115,7 +115,7 @@ static noe_status reread(void *ctx, const noe_graph *g, const noe_graph **seen,
     char *data;
     size_t len;
     drop_written(j);
-    NOE_TRY(noe_onnx_serialize(j->model, g, &data, &len, err));
+    NOE_TRY(noe_onnx_serialize_beside(j->model, g, &data, &len, err));
     noe_status status =
         noe_onnx_reread(j->model, data, len, &j->written, &j->written_graph, err);
     free(data);
@@ -139,7 +139,8 @@ static noe_status time_files(void *ctx, const noe_graph *g, const noe_graph *bet
     char *text = NULL;
     bool found = false;
     noe_referee *referee = &j->device.referee;
-    noe_status status = noe_onnx_serialize(j->model, better, &after, &n_after, err);
+    noe_status status =
+        noe_onnx_serialize_beside(j->model, better, &after, &n_after, err);
     if (status == NOE_OK) {
         text = noe_referee_trial_text(referee, noe_hash64(before, n_before, 0),
                                       noe_hash64(after, n_after, 0));

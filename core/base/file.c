@@ -87,7 +87,7 @@ noe_status noe_file_read(const char *path, uint64_t max_bytes, char **data, size
     return status;
 }
 
-static int write_all(int fd, const char *data, size_t len)
+static int write_bytes(int fd, const char *data, size_t len)
 {
     while (len > 0) {
         ssize_t put = write(fd, data, len);
@@ -101,13 +101,30 @@ static int write_all(int fd, const char *data, size_t len)
     return 0;
 }
 
-static noe_status write_in_place(const char *path, const void *data, size_t len,
-                                 noe_error *err)
+static int write_all(int fd, const noe_file_piece *pieces, size_t n)
+{
+    static const char zeros[4096];
+    for (size_t i = 0; i < n; i++) {
+        size_t left = pieces[i].len;
+        while (!pieces[i].at && left > 0) {
+            size_t some = left < sizeof zeros ? left : sizeof zeros;
+            if (write_bytes(fd, zeros, some) != 0)
+                return -1;
+            left -= some;
+        }
+        if (pieces[i].at && write_bytes(fd, pieces[i].at, left) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static noe_status write_in_place(const char *path, const noe_file_piece *pieces,
+                                 size_t n, noe_error *err)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     if (fd < 0)
         return fail_errno(err, path, "cannot open for writing");
-    int failed = write_all(fd, data, len);
+    int failed = write_all(fd, pieces, n);
     if (close(fd) != 0)
         failed = 1;
     return failed ? fail_errno(err, path, "cannot write") : NOE_OK;
@@ -149,8 +166,8 @@ static void sync_folder(const char *path)
 }
 
 /* old_mode: permission bits to keep, or -1. */
-static noe_status replace_file(const char *path, int old_mode, const void *data,
-                               size_t len, noe_error *err)
+static noe_status replace_file(const char *path, int old_mode,
+                               const noe_file_piece *pieces, size_t n, noe_error *err)
 {
     noe_buf name = {0};
     noe_status status = NOE_OK;
@@ -159,7 +176,7 @@ static noe_status replace_file(const char *path, int old_mode, const void *data,
         status = fail_errno(err, path, "cannot create a temporary file beside it");
         goto out;
     }
-    int failed = write_all(fd, data, len);
+    int failed = write_all(fd, pieces, n);
     if (!failed && old_mode >= 0)
         failed = fchmod(fd, (mode_t)old_mode);
     if (!failed)
@@ -225,16 +242,22 @@ static noe_status find_target(const char *path, target *t, noe_error *err)
     return check_existing(t, &st, err);
 }
 
-noe_status noe_file_write(const char *path, const void *data, size_t len,
-                          noe_error *err)
+noe_status noe_file_write_pieces(const char *path, const noe_file_piece *pieces,
+                                 size_t n, noe_error *err)
 {
     target t;
     noe_status status = find_target(path, &t, err);
     if (status == NOE_OK)
-        status = t.in_place ? write_in_place(t.path, data, len, err)
-                            : replace_file(t.path, t.old_mode, data, len, err);
+        status = t.in_place ? write_in_place(t.path, pieces, n, err)
+                            : replace_file(t.path, t.old_mode, pieces, n, err);
     free(t.path);
     return status;
+}
+
+noe_status noe_file_write(const char *path, const void *data, size_t len,
+                          noe_error *err)
+{
+    return noe_file_write_pieces(path, &(noe_file_piece){data, len}, len > 0, err);
 }
 
 noe_status noe_file_check_writable(const char *path, noe_error *err)

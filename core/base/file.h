@@ -17,6 +17,15 @@ NOE_NODISCARD noe_status noe_file_read(const char *path, uint64_t max_bytes,
 NOE_NODISCARD noe_status noe_file_write(const char *path, const void *data, size_t len,
                                         noe_error *err);
 
+/* The same for content that lies in pieces; at NULL: zeros. */
+typedef struct noe_file_piece {
+    const void *at;
+    size_t len;
+} noe_file_piece;
+NOE_NODISCARD noe_status noe_file_write_pieces(const char *path,
+                                               const noe_file_piece *pieces, size_t n,
+                                               noe_error *err);
+
 /* Would noe_file_write succeed, as far as can be told? For asking before long work: a
  * temporary file is made beside path and removed. */
 NOE_NODISCARD noe_status noe_file_check_writable(const char *path, noe_error *err);

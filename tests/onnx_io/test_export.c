@@ -407,6 +407,31 @@ START_TEST(test_unknown_fields_stay)
 }
 END_TEST
 
+/* New tensors are declared where the model declares such. */
+START_TEST(test_new_tensors_are_declared)
+{
+    const char *const rules[] = {"neg(add(?a, ?b)) => add(neg(?b), neg(?a))", NULL};
+    noe_onnx_model *m = noe_build_and_load("input x f32 2,3\ninput z f32 2,3\n"
+                                           "value a f32 2,3\noutput y f32 2,3\n"
+                                           "node Add x,z -> a\nnode Neg a -> y");
+    noe_graph *g = rewrite_all(noe_onnx_graph(m), rules);
+    Onnx__ModelProto *written = noe_write_model(m, g, NULL, NULL);
+    const Onnx__GraphProto *out = written->graph;
+    ck_assert_uint_eq(out->n_value_info, 2); /* a is gone, y is an output */
+    for (size_t i = 0; i < 2; i++) {
+        const Onnx__TypeProto__Tensor *t = out->value_info[i]->type->tensor_type;
+        ck_assert(strncmp(out->value_info[i]->name, "noether_neg_", 12) == 0);
+        ck_assert_int_eq(t->elem_type, 1);
+        ck_assert_uint_eq(t->shape->n_dim, 2);
+        ck_assert_int_eq(t->shape->dim[0]->dim_value, 2);
+        ck_assert_int_eq(t->shape->dim[1]->dim_value, 3);
+    }
+    onnx__model_proto__free_unpacked(written, NULL);
+    noe_graph_free(g);
+    noe_onnx_free(m);
+}
+END_TEST
+
 START_TEST(test_value_info_of_vanished_tensor_goes)
 {
     noe_onnx_model *m = noe_build_and_load(
@@ -761,6 +786,7 @@ Suite *suite_export(void)
     tcase_add_test(tc, test_untouched_model_is_the_same_file);
     tcase_add_test(tc, test_unknown_fields_stay);
     tcase_add_test(tc, test_value_info_of_vanished_tensor_goes);
+    tcase_add_test(tc, test_new_tensors_are_declared);
     tcase_add_test(tc, test_pinned_input_is_declared_so);
     tcase_add_test(tc, test_result_is_idempotent);
     tcase_add_test(tc, test_foreign_graph_is_refused);

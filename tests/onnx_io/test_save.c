@@ -52,19 +52,12 @@ static void write_external_model(const char *folder)
     free(data);
 }
 
-/* Saves the model as `name` and reads the initializer of the result. */
-static bool is_external_in(const char *folder, const char *name)
+/* The weight w of a file is what it was. */
+static void check_weight(const char *path)
 {
-    char path[300], *data;
-    size_t len;
-    noe_onnx_model *m, *again;
-    snprintf(path, sizeof path, "%s/m/model.onnx", folder);
+    noe_onnx_model *m;
     noe_assert_ok(noe_onnx_load(path, NULL, NULL, &m, &err), err);
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    noe_assert_ok(noe_onnx_save(m, noe_onnx_graph(m), path, &err), err);
-    noe_onnx_free(m);
-    noe_assert_ok(noe_onnx_load(path, NULL, NULL, &again, &err), err);
-    const noe_pool *pool = noe_onnx_pool(again);
+    const noe_pool *pool = noe_onnx_pool(m);
     bool found = false;
     for (uint32_t i = 0; i < noe_pool_n_leaves(pool); i++) {
         const noe_leaf *leaf = noe_pool_leaf(pool, i);
@@ -72,23 +65,93 @@ static bool is_external_in(const char *folder, const char *name)
             found = memcmp(leaf->data, (const float[]){1, 2, 3, 4}, 16) == 0;
     }
     ck_assert(found);
-    noe_onnx_free(again);
-    noe_assert_ok(noe_file_read(path, 1 << 20, &data, &len, &err), err);
-    Onnx__ModelProto *proto = onnx__model_proto__unpack(NULL, len, (uint8_t *)data);
-    bool is_external = proto->graph->initializer[0]->n_external_data > 0;
-    onnx__model_proto__free_unpacked(proto, NULL);
-    free(data);
-    return is_external;
+    noe_onnx_free(m);
 }
 
-START_TEST(test_external_data_is_referred_to_or_put_inline)
+/* Saves the model as `name` and gives where its weight then lies ("" inline). */
+static void save_as(const char *folder, const char *name, char *location, size_t size)
 {
-    char folder[200];
+    char path[300], *data;
+    size_t len;
+    noe_onnx_model *m;
+    snprintf(path, sizeof path, "%s/m/model.onnx", folder);
+    noe_assert_ok(noe_onnx_load(path, NULL, NULL, &m, &err), err);
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    noe_assert_ok(noe_onnx_save(m, noe_onnx_graph(m), path, &err), err);
+    noe_onnx_free(m);
+    check_weight(path);
+    noe_assert_ok(noe_file_read(path, 1 << 20, &data, &len, &err), err);
+    Onnx__ModelProto *proto = onnx__model_proto__unpack(NULL, len, (uint8_t *)data);
+    const Onnx__TensorProto *t = proto->graph->initializer[0];
+    snprintf(location, size, "%s",
+             t->n_external_data ? t->external_data[0]->value : "");
+    onnx__model_proto__free_unpacked(proto, NULL);
+    free(data);
+}
+
+START_TEST(test_external_data_is_referred_to_or_goes_along)
+{
+    char folder[200], location[100];
     noe_tmp_make(folder, sizeof folder);
     write_external_model(folder);
-    ck_assert(is_external_in(folder, "m/out.onnx"));
-    ck_assert(is_external_in(folder, "other/../m/out2.onnx"));
-    ck_assert(!is_external_in(folder, "other/out.onnx"));
+    save_as(folder, "m/out.onnx", location, sizeof location);
+    ck_assert_str_eq(location, "w.bin");
+    save_as(folder, "other/../m/out2.onnx", location, sizeof location);
+    ck_assert_str_eq(location, "w.bin");
+    save_as(folder, "other/out.onnx", location, sizeof location);
+    ck_assert_str_eq(location, "out.onnx.data");
+    noe_tmp_remove(folder);
+}
+END_TEST
+
+/* 4-bit numbers are nothing that the algebra holds; their bytes go along all the same.
+ */
+START_TEST(test_external_data_of_other_types_goes_along)
+{
+    static const char bytes[3] = {0x12, 0x34, 0x05};
+    size_t len;
+    char folder[200], from[300], to[300], *data;
+    noe_tmp_make(folder, sizeof folder);
+    write_external_model(folder);
+    data =
+        noe_build_model("ir 10\nopset 21\ninput x f32 5\noutput y f32 5\ninit w f32 5\n"
+                        "init s f32 - = 1\nnode DequantizeLinear w,s -> d\n"
+                        "node Add x,d -> y",
+                        &len);
+    Onnx__ModelProto *m = onnx__model_proto__unpack(NULL, len, (uint8_t *)data);
+    Onnx__TensorProto *t = m->graph->initializer[0];
+    Onnx__StringStringEntryProto entry, *entries[1] = {&entry};
+    onnx__string_string_entry_proto__init(&entry);
+    entry.key = (char[]){"location"};
+    entry.value = (char[]){"w4.bin"};
+    t->data_type = 22;
+    t->has_raw_data = 0;
+    t->has_data_location = 1;
+    t->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    t->n_external_data = 1;
+    t->external_data = entries;
+    free(data);
+    len = onnx__model_proto__get_packed_size(m);
+    data = noe_malloc(len);
+    onnx__model_proto__pack(m, (uint8_t *)data);
+    t->n_external_data = 0;
+    t->external_data = NULL;
+    onnx__model_proto__free_unpacked(m, NULL);
+    snprintf(from, sizeof from, "%s/m/model.onnx", folder);
+    noe_assert_ok(noe_file_write(from, data, len, &err), err);
+    free(data);
+    snprintf(to, sizeof to, "%s/m/w4.bin", folder);
+    noe_assert_ok(noe_file_write(to, bytes, sizeof bytes, &err), err);
+    noe_onnx_model *model;
+    noe_assert_ok(noe_onnx_load(from, NULL, NULL, &model, &err), err);
+    snprintf(to, sizeof to, "%s/other/out.onnx", folder);
+    noe_assert_ok(noe_onnx_save(model, noe_onnx_graph(model), to, &err), err);
+    noe_onnx_free(model);
+    snprintf(to, sizeof to, "%s/other/out.onnx.data", folder);
+    noe_assert_ok(noe_file_read(to, 1 << 20, &data, &len, &err), err);
+    ck_assert_uint_eq(len, sizeof bytes);
+    ck_assert_mem_eq(data, bytes, len);
+    free(data);
     noe_tmp_remove(folder);
 }
 END_TEST
@@ -196,7 +259,8 @@ Suite *suite_save(void)
     Suite *s = suite_create("save");
     TCase *tc = tcase_create("save");
     tcase_set_timeout(tc, 120);
-    tcase_add_test(tc, test_external_data_is_referred_to_or_put_inline);
+    tcase_add_test(tc, test_external_data_is_referred_to_or_goes_along);
+    tcase_add_test(tc, test_external_data_of_other_types_goes_along);
     tcase_add_test(tc, test_serialized_model_stands_alone);
     tcase_add_test(tc, test_network_is_all_algebra);
     tcase_add_test(tc, test_network_follows_from_its_seed);
