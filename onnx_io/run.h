@@ -11,7 +11,8 @@
 #include "onnx_io/run/value.h"
 
 typedef struct noe_run_options {
-    size_t max_bytes; /* of one tensor; 0: 8 GiB */
+    size_t max_bytes;   /* of one tensor; 0: 8 GiB */
+    uint64_t max_steps; /* nodes run, those of bodies each time; 0: no limit */
 } noe_run_options;
 
 /* Graph inputs that have no initializer come first in the model's order: these must be

@@ -128,8 +128,9 @@ static void type_attention(const noe_typing *t, noe_type *types)
     int64_t v_size = flat ? divide_dim(v->shape.dim[2], kv) : v->shape.dim[3];
     int64_t total = add_dims(k->shape.dim[at], past ? past->shape.dim[2] : 0);
     int64_t batch = q->shape.dim[0], len = q->shape.dim[at];
-    int64_t wide = v_size < 0 || v_size > NOE_MAX_ELEMENTS / heads ? NOE_DIM_UNKNOWN
-                                                                   : heads * v_size;
+    int64_t wide = !flat || v_size < 0 || v_size > NOE_MAX_ELEMENTS / heads
+                       ? NOE_DIM_UNKNOWN
+                       : heads * v_size;
     types[0] = (noe_type){q->dtype, flat ? (noe_shape){3, {batch, len, wide}}
                                          : (noe_shape){4, {batch, heads, len, v_size}}};
     types[1] = (noe_type){k->dtype, {4, {batch, kv, total, size}}};

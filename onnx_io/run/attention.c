@@ -35,6 +35,19 @@ static double *by_head(noe_call *c, const noe_run_value *x, int64_t heads, int64
     return y;
 }
 
+/* Has x [B,heads,S,size] or [B,S,heads*size] so many heads, and do the keys or values
+ * from before fit it? */
+static bool splits(const noe_run_value *x, int64_t heads, const noe_run_value *before)
+{
+    bool flat = x->shape.rank == 3;
+    int64_t own = flat ? heads : x->shape.dim[1];
+    int64_t size = flat ? x->shape.dim[2] / heads : x->shape.dim[3];
+    bool fits = own == heads && (!flat || x->shape.dim[2] % heads == 0);
+    return fits &&
+           (!before || (before->shape.dim[0] == x->shape.dim[0] &&
+                        before->shape.dim[1] == heads && before->shape.dim[3] == size));
+}
+
 static noe_status read_attention(noe_call *c, attention *a)
 {
     const noe_run_value *q = c->in[0], *k = c->in[1], *v = c->in[2];
@@ -52,14 +65,19 @@ static noe_status read_attention(noe_call *c, attention *a)
     if (a->q_heads < 1 || a->kv_heads < 1 || a->q_heads % a->kv_heads != 0)
         return noe_call_fail(c, "%lld heads of Q, %lld of K and V",
                              (long long)a->q_heads, (long long)a->kv_heads);
-    int64_t size_k, len_v;
+    if (!splits(q, a->q_heads, NULL) || !splits(k, a->kv_heads, past_k) ||
+        !splits(v, a->kv_heads, past_v) || k->shape.dim[0] != a->batch ||
+        v->shape.dim[0] != a->batch || (past_v && past_v->shape.dim[2] != a->past))
+        return noe_call_fail(c, "Q, K and V do not fit");
+    int64_t size_k, len_v, n;
     a->q = by_head(c, q, a->q_heads, 0, NULL, &a->q_len, &a->size);
     a->k = by_head(c, k, a->kv_heads, a->past, past_k, &a->kv_len, &size_k);
     a->v = by_head(c, v, a->kv_heads, a->past, past_v, &len_v, &a->v_size);
     a->total = a->past + a->kv_len;
-    if (size_k != a->size || len_v != a->kv_len || k->shape.dim[0] != a->batch)
+    if (size_k != a->size || len_v != a->kv_len)
         return noe_call_fail(c, "Q, K and V do not fit");
-    return NOE_OK;
+    return noe_call_count(c, &(noe_dims){4, {a->batch, a->q_heads, a->q_len, a->total}},
+                          &n);
 }
 
 /* What is added to the scores: [B,H,q_len,total]. A mask that is shorter than the keys
@@ -72,7 +90,7 @@ static noe_status read_mask(noe_call *c, const attention *a, double **bias)
     *bias = NOE_ZEROS(c, double, n);
     if (mask) {
         noe_dims wide = shape, given = mask->shape;
-        int64_t own = given.dim[given.rank - 1];
+        int64_t own = given.rank > 0 ? given.dim[given.rank - 1] : 1;
         wide.dim[3] = own == 1 ? a->total : own;
         noe_dims fit = wide;
         if (!noe_dims_broadcast(&fit, &given) || !noe_dims_eq(&fit, &wide) ||
@@ -89,6 +107,9 @@ static noe_status read_mask(noe_call *c, const attention *a, double **bias)
     }
     bool causal = noe_call_int(c, "is_causal", 0) != 0;
     const int64_t *lens = pad ? noe_call_i64(c, pad) : NULL;
+    if (pad && pad->n != a->batch)
+        return noe_call_fail(c, "%lld lengths for a batch of %lld", (long long)pad->n,
+                             (long long)a->batch);
     for (int64_t i = 0; i < n; i++) {
         int64_t t = i % a->total, s = i / a->total % a->q_len;
         int64_t b = i / a->total / a->q_len / a->q_heads;
@@ -186,12 +207,16 @@ static noe_status run_rotary(noe_call *c)
     bool flat = x->shape.rank == 3;
     bool interleaved = noe_call_int(c, "interleaved", 0) != 0;
     int64_t heads = flat ? noe_call_int(c, "num_heads", 0) : x->shape.dim[1];
-    if ((!flat && x->shape.rank != 4) || heads < 1 ||
+    if ((!flat && x->shape.rank != 4) || heads < 1 || cosines->shape.rank < 1 ||
+        (flat && x->shape.dim[2] % heads != 0) ||
         !noe_dims_eq(&cosines->shape, &sines->shape))
         return noe_call_fail(c, "the inputs do not fit");
     int64_t len = x->shape.dim[flat ? 1 : 2];
     int64_t size = flat ? x->shape.dim[2] / heads : x->shape.dim[3];
     int64_t turned = noe_call_int(c, "rotary_embedding_dim", 0);
+    if (turned < 0 || turned > size)
+        return noe_call_fail(c, "rotary_embedding_dim is %lld of %lld",
+                             (long long)turned, (long long)size);
     int64_t half = (turned ? turned : size) / 2;
     const double *v = noe_call_f64(c, x), *co = noe_call_f64(c, cosines),
                  *si = noe_call_f64(c, sines);
@@ -202,10 +227,10 @@ static noe_status run_rotary(noe_call *c)
              : cosines->n != x->shape.dim[0] * len * half))
         return noe_call_fail(c, "the caches do not fit");
     memcpy(y, v, (size_t)x->n * sizeof *y);
-    for (int64_t r = 0; r < x->n / size; r++) {
+    for (int64_t r = 0; size > 0 && r < x->n / size; r++) {
         int64_t b = r / (len * heads), t = flat ? r / heads % len : r % len;
         int64_t place = at ? at[b * len + t] : b * len + t;
-        if (place < 0 || (place + 1) * half > cosines->n)
+        if (place < 0 || place >= cosines->n || (place + 1) * half > cosines->n)
             return noe_call_fail(c, "position %lld is outside the cache",
                                  (long long)place);
         for (int64_t i = 0; i < half; i++) {

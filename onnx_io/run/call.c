@@ -119,23 +119,55 @@ noe_run_value *noe_call_out(noe_call *c, int i, noe_elem elem, const noe_dims *s
     return v;
 }
 
+noe_status noe_call_count(noe_call *c, const noe_dims *shape, int64_t *n)
+{
+    size_t product = 1;
+    *n = 0;
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->dim[i] == 0)
+            return NOE_OK;
+    }
+    for (int i = 0; i < shape->rank; i++) {
+        if (!noe_mul_size(product, (size_t)shape->dim[i], &product) ||
+            product > c->run->max_bytes)
+            return noe_fail(c->err, NOE_ERR_LIMIT,
+                            "more than %zu elements would be computed",
+                            c->run->max_bytes);
+    }
+    *n = (int64_t)product;
+    return NOE_OK;
+}
+
 void noe_call_pass(noe_call *c, int i, const noe_run_value *v)
 {
     noe_run_value_release(c->out[i]);
     c->out[i] = noe_run_value_ref(v);
 }
 
+static void note_bad_type(noe_call *c, const noe_run_value *v, const char *want)
+{
+    if (c->fault == NOE_OK)
+        c->fault = noe_call_fail(c, "an input is of %s, want %s",
+                                 noe_elem_get((int)v->elem)->name, want);
+}
+
 double *noe_call_f64(noe_call *c, const noe_run_value *v)
 {
-    double *x = noe_arena_alloc(c->scratch, (size_t)v->n * sizeof *x + 1);
-    noe_run_load_f64(v, x);
+    double *x = NOE_ZEROS(c, double, v->n);
+    if (noe_elem_is_float((int)v->elem) || noe_elem_is_integer((int)v->elem))
+        noe_run_load_f64(v, x);
+    else
+        note_bad_type(c, v, "numbers");
     return x;
 }
 
 int64_t *noe_call_i64(noe_call *c, const noe_run_value *v)
 {
-    int64_t *x = noe_arena_alloc(c->scratch, (size_t)v->n * sizeof *x + 1);
-    noe_run_load_i64(v, x);
+    int64_t *x = NOE_ZEROS(c, int64_t, v->n);
+    if (noe_elem_is_integer((int)v->elem))
+        noe_run_load_i64(v, x);
+    else
+        note_bad_type(c, v, "integers");
     return x;
 }
 

@@ -17,12 +17,16 @@
 typedef struct noe_call noe_call;
 typedef noe_status noe_kernel(noe_call *c);
 
+enum {
+    NOE_TAKES_ANY = 1, /* inputs may be sequences or empty optionals */
+    NOE_NEEDS_ALL = 2, /* no input may be missing, however many there are */
+};
 typedef struct noe_operator {
     const char *name;
     noe_kernel *run;
     int min_in;      /* inputs that must be there */
     const void *how; /* what the kernel's rows differ in */
-    bool takes_any;  /* inputs may be sequences or empty optionals */
+    int input_flags; /* NOE_TAKES_ANY, NOE_NEEDS_ALL */
 } noe_operator;
 
 /* Of the standard domain; NULL where there is none. */
@@ -54,6 +58,7 @@ struct noe_call {
     noe_run_value **out;
     noe_arena *scratch; /* cleared after the call */
     noe_error *err;
+    noe_status fault; /* seen where no status can be returned: the call fails */
 };
 
 /* Failures, for `return`: shapes or values that the operator does not allow, and what
@@ -82,6 +87,9 @@ noe_status noe_call_list_of(noe_call *c, const char *name, int n, int64_t otherw
 
 /* Output i, zero. NULL, with the error set: too large. */
 noe_run_value *noe_call_out(noe_call *c, int i, noe_elem elem, const noe_dims *shape);
+/* Number of elements of a shape that is needed in between: an error where a tensor of
+ * bytes would be too large. */
+noe_status noe_call_count(noe_call *c, const noe_dims *shape, int64_t *n);
 /* Output i is v. */
 void noe_call_pass(noe_call *c, int i, const noe_run_value *v);
 #define NOE_OUT(VAR, C, I, ELEM, SHAPE)                           \
@@ -89,7 +97,8 @@ void noe_call_pass(noe_call *c, int i, const noe_run_value *v);
     if (!VAR)                                                     \
     return NOE_ERR_LIMIT
 
-/* Elements in a carrier, in scratch memory. */
+/* Elements in a carrier, in scratch memory. Where the type has no such elements they
+ * are zeros, and the call fails in the end. */
 double *noe_call_f64(noe_call *c, const noe_run_value *v);
 int64_t *noe_call_i64(noe_call *c, const noe_run_value *v);
 /* The same, broadcast to a shape. */

@@ -289,16 +289,20 @@ static noe_status scan_once(noe_call *c, scan *s)
 
 static noe_status run_scan(noe_call *c)
 {
-    scan s = {.body = body_of(c, "body"),
-              .n_inputs = (int)noe_call_int(c, "num_scan_inputs", 0)};
+    scan s = {.body = body_of(c, "body")};
+    int64_t n_inputs = noe_call_int(c, "num_scan_inputs", 0);
     if (c->opset < 9)
         return noe_call_unsupported(c, "of opset 8 has batches");
+    if (n_inputs < 1 || n_inputs > c->n_in)
+        return noe_call_fail(c, "num_scan_inputs is %lld of %d inputs",
+                             (long long)n_inputs, c->n_in);
+    s.n_inputs = (int)n_inputs;
     s.n_states = c->n_in - s.n_inputs;
-    if (!s.body || s.n_inputs < 1 || s.n_states < 0 || c->n_in > MAX_CARRIED ||
-        c->n_out > MAX_CARRIED || c->n_out < s.n_states)
+    if (!s.body || c->n_in > MAX_CARRIED || c->n_out > MAX_CARRIED ||
+        c->n_out < s.n_states)
         return noe_call_fail(c, "the body does not fit");
     s.n_scans = c->n_out - s.n_states;
-    for (int k = 0; k < s.n_states; k++) {
+    for (int k = 0; k < c->n_in; k++) {
         if (!c->in[k])
             return noe_call_fail(c, "input %d is missing", k);
     }
@@ -480,18 +484,18 @@ static noe_status run_optional_get(noe_call *c)
 
 const noe_operator noe_operators_control[] = {
     {"If", run_if, 1, NULL, 0},
-    {"Loop", run_loop, 0, NULL, .takes_any = true},
+    {"Loop", run_loop, 0, NULL, NOE_TAKES_ANY},
     {"Scan", run_scan, 0, NULL, 0},
-    {"SequenceConstruct", run_sequence_construct, 1, NULL, 0},
+    {"SequenceConstruct", run_sequence_construct, 1, NULL, NOE_NEEDS_ALL},
     {"SequenceEmpty", run_sequence_empty, 0, NULL, 0},
-    {"SequenceAt", run_sequence_at, 2, NULL, .takes_any = true},
-    {"SequenceInsert", run_sequence_insert, 2, NULL, .takes_any = true},
-    {"SequenceErase", run_sequence_erase, 1, NULL, .takes_any = true},
-    {"SequenceLength", run_sequence_length, 1, NULL, .takes_any = true},
-    {"ConcatFromSequence", run_concat_from_sequence, 1, NULL, .takes_any = true},
+    {"SequenceAt", run_sequence_at, 2, NULL, NOE_TAKES_ANY},
+    {"SequenceInsert", run_sequence_insert, 2, NULL, NOE_TAKES_ANY},
+    {"SequenceErase", run_sequence_erase, 1, NULL, NOE_TAKES_ANY},
+    {"SequenceLength", run_sequence_length, 1, NULL, NOE_TAKES_ANY},
+    {"ConcatFromSequence", run_concat_from_sequence, 1, NULL, NOE_TAKES_ANY},
     {"SplitToSequence", run_split_to_sequence, 1, NULL, 0},
-    {"Optional", run_optional, 0, NULL, .takes_any = true},
-    {"OptionalHasElement", run_optional_has, 0, NULL, .takes_any = true},
-    {"OptionalGetElement", run_optional_get, 1, NULL, .takes_any = true},
+    {"Optional", run_optional, 0, NULL, NOE_TAKES_ANY},
+    {"OptionalHasElement", run_optional_has, 0, NULL, NOE_TAKES_ANY},
+    {"OptionalGetElement", run_optional_get, 1, NULL, NOE_TAKES_ANY},
     {0},
 };

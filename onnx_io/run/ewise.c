@@ -224,6 +224,8 @@ static noe_status run_string_concat(noe_call *c)
 {
     const noe_run_value *a = c->in[0], *b = c->in[1];
     noe_dims shape;
+    if (a->elem != NOE_ELEM_STRING || b->elem != NOE_ELEM_STRING)
+        return noe_call_bad_type(c);
     NOE_TRY(common_shape(c, a, b, &shape));
     int64_t *ia = noe_call_spread(c, &a->shape, &shape);
     int64_t *ib = noe_call_spread(c, &b->shape, &shape);
@@ -469,8 +471,8 @@ const noe_operator noe_operators_ewise[] = {
     {"Mod", run_mod, 2, NULL, 0},
     {"Pow", run_pow, 2, NULL, 0},
     {"PRelu", run_prelu, 2, NULL, 0},
-    {"Sum", run_sum, 1, NULL, 0},
-    {"Mean", run_sum, 1, NULL, 0},
+    {"Sum", run_sum, 1, NULL, NOE_NEEDS_ALL},
+    {"Mean", run_sum, 1, NULL, NOE_NEEDS_ALL},
     {"Clip", run_clip, 1, NULL, 0},
     {"Where", run_where, 3, NULL, 0},
     {"StringConcat", run_string_concat, 2, NULL, 0},

@@ -107,9 +107,9 @@ static noe_status check_inputs(noe_call *c)
 {
     for (int i = 0; i < c->n_in || i < c->op->min_in; i++) {
         const noe_run_value *v = noe_call_in(c, i);
-        if (!v && i < c->op->min_in)
+        if (!v && (i < c->op->min_in || (c->op->input_flags & NOE_NEEDS_ALL)))
             return noe_call_fail(c, "input %d is missing", i);
-        if (v && v->form != NOE_FORM_TENSOR && !c->op->takes_any)
+        if (v && v->form != NOE_FORM_TENSOR && !(c->op->input_flags & NOE_TAKES_ANY))
             return noe_call_fail(c, "input %d is no tensor", i);
     }
     return NOE_OK;
@@ -129,7 +129,8 @@ static noe_status dispatch(noe_call *c)
             noe_onnx_is_standard(c->node->domain) ? "" : c->node->domain);
     c->opset = opset_of(c->run, c->frame);
     NOE_TRY(check_inputs(c));
-    return c->op->run(c);
+    noe_status status = c->op->run(c);
+    return status == NOE_OK ? c->fault : status;
 }
 
 static noe_status gather_inputs(noe_call *c)
@@ -154,6 +155,9 @@ static noe_status run_node(noe_run *run, noe_frame *f, const Onnx__NodeProto *no
                            noe_error *err)
 {
     noe_arena scratch = {0};
+    if (run->steps++ == run->max_steps)
+        return noe_fail(err, NOE_ERR_LIMIT, "more than %llu nodes would be run",
+                        (unsigned long long)run->max_steps);
     noe_call c = {.run = run,
                   .frame = f,
                   .node = node,
@@ -182,6 +186,8 @@ static noe_status run_node(noe_run *run, noe_frame *f, const Onnx__NodeProto *no
 static noe_status run_nodes(noe_run *run, noe_frame *f, Onnx__NodeProto *const *nodes,
                             size_t n, noe_error *err)
 {
+    if (noe_cancelled(run->env))
+        return noe_fail(err, NOE_ERR_CANCELLED, "interrupted");
     for (size_t i = 0; i < n; i++) {
         noe_status status = run_node(run, f, nodes[i], err);
         if (status != NOE_OK) {
@@ -298,17 +304,32 @@ static void drop_read(const noe_onnx_model *m, noe_frame *f, uint32_t k,
     }
 }
 
+/* The model has read the bytes. */
+static noe_status from_external(const noe_onnx_tensor *t, noe_run_value **v,
+                                noe_error *err)
+{
+    noe_dims shape = {.rank = (int)t->proto->n_dims};
+    if (t->proto->n_dims > NOE_RUN_MAX_RANK)
+        return noe_fail(err, NOE_ERR_LIMIT, "rank %zu", t->proto->n_dims);
+    if (shape.rank > 0)
+        memcpy(shape.dim, t->proto->dims, t->proto->n_dims * sizeof *shape.dim);
+    *v = noe_run_tensor_new((noe_elem)t->proto->data_type, &shape, SIZE_MAX);
+    if (*v && noe_run_unpack(*v, t->external.at, t->external.len))
+        return NOE_OK;
+    noe_run_value_release(*v);
+    *v = NULL;
+    return noe_fail(err, NOE_ERR_UNSUPPORTED, "external data of type %d",
+                    t->proto->data_type);
+}
+
 static noe_status bind_weights(const noe_onnx_model *m, noe_frame *f, noe_error *err)
 {
     for (uint32_t i = 0; i < m->n_initializers; i++) {
         const noe_onnx_tensor *t = &m->initializers[i];
         noe_run_value *v = NULL;
         noe_status status = NOE_OK;
-        if (t->is_external && t->data) { /* the model has read it */
-            noe_dims shape = {.rank = t->type.shape.rank};
-            memcpy(shape.dim, t->type.shape.dim, sizeof t->type.shape.dim);
-            v = noe_run_tensor_new((noe_elem)t->proto->data_type, &shape, SIZE_MAX);
-            memcpy(v->data, t->data, v->bytes);
+        if (t->is_external) {
+            status = from_external(t, &v, err);
         } else {
             status = noe_run_from_proto(t->proto, &v, err);
         }
@@ -366,6 +387,8 @@ noe_status noe_run_model(const noe_onnx_model *m, const noe_run_options *options
     noe_run run = {.m = m,
                    .max_bytes = options && options->max_bytes ? options->max_bytes
                                                               : DEFAULT_MAX_BYTES,
+                   .max_steps =
+                       options && options->max_steps ? options->max_steps : UINT64_MAX,
                    .env = &m->env};
     memset(outputs, 0, m->n_outputs * sizeof *outputs);
     noe_status status = run_main(&run, &f, inputs, outputs, err);

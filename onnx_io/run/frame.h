@@ -23,9 +23,10 @@ typedef struct noe_frame {
 
 typedef struct noe_run {
     const noe_onnx_model *m;
-    size_t max_bytes; /* of one tensor */
-    uint64_t seed;    /* of random operators */
-    int depth;        /* nested bodies and functions */
+    size_t max_bytes;          /* of one tensor */
+    uint64_t steps, max_steps; /* nodes run, and how many may be */
+    uint64_t seed;             /* of random operators */
+    int depth;                 /* nested bodies and functions */
     const noe_env *env;
     void (*trace)(void *ctx, const Onnx__NodeProto *node,
                   const noe_run_value *const *out);

@@ -269,12 +269,15 @@ static noe_status blocks(noe_call *c, const noe_dims *six, const int *perm,
                          NULL);
 }
 
+/* Larger ones have no elements to move, and squares must not overflow. */
+#define MAX_BLOCK 32768
+
 static noe_status run_depth_to_space(noe_call *c)
 {
     const noe_dims *x = &c->in[0]->shape;
     int64_t b = noe_call_int(c, "blocksize", 0);
     bool is_crd = strcmp(noe_call_string(c, "mode", "DCR"), "CRD") == 0;
-    if (x->rank != 4 || b <= 0 || x->dim[1] % (b * b) != 0)
+    if (x->rank != 4 || b <= 0 || b > MAX_BLOCK || x->dim[1] % (b * b) != 0)
         return noe_call_fail(c, "blocksize %lld does not fit", (long long)b);
     int64_t depth = x->dim[1] / (b * b);
     noe_dims shape = {4, {x->dim[0], depth, x->dim[2] * b, x->dim[3] * b}};
@@ -290,7 +293,8 @@ static noe_status run_space_to_depth(noe_call *c)
 {
     const noe_dims *x = &c->in[0]->shape;
     int64_t b = noe_call_int(c, "blocksize", 0);
-    if (x->rank != 4 || b <= 0 || x->dim[2] % b != 0 || x->dim[3] % b != 0)
+    if (x->rank != 4 || b <= 0 || b > MAX_BLOCK || x->dim[2] % b != 0 ||
+        x->dim[3] % b != 0)
         return noe_call_fail(c, "blocksize %lld does not fit", (long long)b);
     noe_dims shape = {4, {x->dim[0], x->dim[1] * b * b, x->dim[2] / b, x->dim[3] / b}};
     noe_dims six = {6, {x->dim[0], x->dim[1], x->dim[2] / b, b, x->dim[3] / b, b}};
@@ -365,6 +369,11 @@ static noe_status pad_value(noe_call *c, noe_run_value **fill)
     return NOE_OK;
 }
 
+static bool is_small(int64_t x)
+{
+    return x >= INT32_MIN && x <= INT32_MAX;
+}
+
 static noe_status run_pad(noe_call *c)
 {
     const noe_dims *x = &c->in[0]->shape;
@@ -383,9 +392,9 @@ static noe_status run_pad(noe_call *c)
     for (int i = 0; i < n_axes; i++) {
         int a;
         NOE_TRY(noe_call_axis(c, axes ? axes[i] : i, x->rank, &a));
-        begin[a] = pads[i];
-        if (pads[i] > INT32_MAX || pads[i + n_axes] > INT32_MAX)
+        if (!is_small(pads[i]) || !is_small(pads[i + n_axes]))
             return noe_call_fail(c, "pads are out of range");
+        begin[a] = pads[i];
         shape.dim[a] += pads[i] + pads[i + n_axes];
         if (shape.dim[a] < 0)
             return noe_call_fail(c, "pads leave %lld of axis %d",
@@ -412,11 +421,11 @@ static noe_status run_center_crop_pad(noe_call *c)
     for (int i = 0; i < n; i++) {
         int a;
         NOE_TRY(noe_call_axis(c, axes ? axes[i] : i, x->rank, &a));
+        if (to[i] < 0)
+            return noe_call_fail(c, "size %lld", (long long)to[i]);
         int64_t diff = to[i] - x->dim[a];
         shape.dim[a] = to[i];
         begin[a] = diff >= 0 ? diff / 2 : -((-diff) / 2);
-        if (to[i] < 0)
-            return noe_call_fail(c, "size %lld", (long long)to[i]);
     }
     return pad(c, "constant", begin, &shape, NULL);
 }
@@ -431,7 +440,8 @@ static noe_status run_reverse_sequence(noe_call *c)
     int64_t batch = noe_call_int(c, "batch_axis", 1),
             time = noe_call_int(c, "time_axis", 0);
     NOE_TRY(noe_call_numbers(c, 1, &lens, &n));
-    if (x->shape.rank < 2 || batch + time != 1 || batch * time != 0 ||
+    if (x->shape.rank < 2 ||
+        !((batch == 0 && time == 1) || (batch == 1 && time == 0)) ||
         n != x->shape.dim[batch])
         return noe_call_fail(c, "axes or sequence_lens do not fit");
     int64_t step[NOE_RUN_MAX_RANK], *index = NOE_ZEROS(c, int64_t, x->n);
@@ -539,7 +549,7 @@ static noe_status run_split(noe_call *c)
 }
 
 const noe_operator noe_operators_move[] = {
-    {"Identity", run_identity, 1, NULL, .takes_any = true},
+    {"Identity", run_identity, 1, NULL, NOE_TAKES_ANY},
     {"Reshape", run_reshape, 1, NULL, 0},
     {"Flatten", run_flatten, 1, NULL, 0},
     {"Squeeze", run_squeeze, 1, NULL, 0},
@@ -555,7 +565,7 @@ const noe_operator noe_operators_move[] = {
     {"CenterCropPad", run_center_crop_pad, 2, NULL, 0},
     {"ReverseSequence", run_reverse_sequence, 2, NULL, 0},
     {"Trilu", run_trilu, 1, NULL, 0},
-    {"Concat", run_concat, 1, NULL, 0},
+    {"Concat", run_concat, 1, NULL, NOE_NEEDS_ALL},
     {"Split", run_split, 1, NULL, 0},
     {0},
 };

@@ -229,20 +229,27 @@ static noe_status read_directory(noe_npz *z, noe_error *err)
     return NOE_OK;
 }
 
-noe_status noe_npz_open(const char *path, noe_npz **z, noe_error *err)
+noe_status noe_npz_open_memory(char *data, size_t len, noe_npz **z, noe_error *err)
 {
     *z = noe_calloc(1, sizeof **z);
-    noe_status status =
-        noe_file_read(path, (uint64_t)1 << 40, &(*z)->data, &(*z)->len, err);
-    if (status == NOE_OK) {
-        status = read_directory(*z, err);
-        if (status != NOE_OK)
-            noe_error_prefix(err, "%s: ", path);
-    }
+    **z = (noe_npz){.data = data, .len = len};
+    noe_status status = read_directory(*z, err);
     if (status != NOE_OK) {
         noe_npz_close(*z);
         *z = NULL;
     }
+    return status;
+}
+
+noe_status noe_npz_open(const char *path, noe_npz **z, noe_error *err)
+{
+    char *data;
+    size_t len;
+    *z = NULL;
+    NOE_TRY(noe_file_read(path, (uint64_t)1 << 40, &data, &len, err));
+    noe_status status = noe_npz_open_memory(data, len, z, err);
+    if (status != NOE_OK)
+        noe_error_prefix(err, "%s: ", path);
     return status;
 }
 

@@ -18,6 +18,9 @@ NOE_NODISCARD noe_status noe_npy_write(const noe_run_value *v, noe_buf *b,
 /* An archive that is read: entries by number. */
 typedef struct noe_npz noe_npz;
 NOE_NODISCARD noe_status noe_npz_open(const char *path, noe_npz **z, noe_error *err);
+/* The same from memory; takes data (malloc'ed), also on failure. */
+NOE_NODISCARD noe_status noe_npz_open_memory(char *data, size_t len, noe_npz **z,
+                                             noe_error *err);
 uint32_t noe_npz_count(const noe_npz *z);
 const char *noe_npz_name(const noe_npz *z, uint32_t i); /* without ".npy" */
 NOE_NODISCARD noe_status noe_npz_read(const noe_npz *z, uint32_t i, noe_run_value **v,

@@ -281,8 +281,13 @@ static noe_status read_equation(noe_call *c, einsum *e)
     } else {
         imply_result(e, times);
     }
-    for (int i = 0; i < e->out.n; i++)
+    for (int i = 0; i < e->out.n; i++) {
+        for (int k = 0; k < i; k++) {
+            if (e->out.label[k] == e->out.label[i])
+                return noe_call_fail(c, "the result has an index twice");
+        }
         e->order[e->n_index++] = e->out.label[i];
+    }
     for (int k = 0; k < MAX_INDEX; k++) {
         bool is_kept = false;
         for (int i = 0; i < e->out.n; i++)
@@ -311,7 +316,9 @@ static noe_status run_einsum(noe_call *c)
     if (!is_float && !noe_elem_is_integer((int)c->in[0]->elem))
         return noe_call_bad_type(c);
     NOE_OUT(y, c, 0, c->in[0]->elem, &shape);
-    int64_t n = noe_dims_count(&all, 0, all.rank), inner = y->n ? n / y->n : 0;
+    int64_t n;
+    NOE_TRY(noe_call_count(c, &all, &n));
+    int64_t inner = y->n ? n / y->n : 0;
     double *product = NOE_ZEROS(c, double, n), *total = NOE_ZEROS(c, double, y->n);
     for (int i = 0; i < e.n_in; i++) {
         int64_t step[NOE_RUN_MAX_RANK], stride[NOE_RUN_MAX_RANK] = {0};
@@ -382,7 +389,7 @@ const noe_operator noe_operators_product[] = {
     {"MatMul", run_mat_mul, 2, NULL, 0},
     {"MatMulInteger", run_mat_mul_integer, 2, NULL, 0},
     {"Gemm", run_gemm, 2, NULL, 0},
-    {"Einsum", run_einsum, 1, NULL, 0},
+    {"Einsum", run_einsum, 1, NULL, NOE_NEEDS_ALL},
     {"Det", run_det, 1, NULL, 0},
     {0},
 };

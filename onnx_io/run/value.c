@@ -26,9 +26,13 @@ bool noe_dims_eq(const noe_dims *a, const noe_dims *b)
 int64_t noe_dims_count(const noe_dims *d, int from, int to)
 {
     int64_t n = 1;
-    for (int i = from; i < to; i++)
-        n *= d->dim[i];
-    return n;
+    bool is_large = false;
+    for (int i = from; i < to; i++) {
+        if (d->dim[i] == 0)
+            return 0;
+        is_large = is_large || __builtin_mul_overflow(n, d->dim[i], &n);
+    }
+    return is_large ? INT64_MAX : n;
 }
 
 bool noe_dims_broadcast(noe_dims *a, const noe_dims *b)
@@ -60,8 +64,11 @@ noe_run_value *noe_run_tensor_new(noe_elem elem, const noe_dims *shape,
 {
     size_t bytes = (size_t)noe_elem_get(elem)->bytes;
     bool is_empty = false;
-    for (int i = 0; i < shape->rank; i++)
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->dim[i] < 0)
+            return NULL;
         is_empty = is_empty || shape->dim[i] == 0;
+    }
     for (int i = 0; i < shape->rank && !is_empty; i++) {
         if (!noe_mul_size(bytes, (size_t)shape->dim[i], &bytes) || bytes > max_bytes)
             return NULL;

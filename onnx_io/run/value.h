@@ -89,7 +89,8 @@ typedef struct noe_dims {
 } noe_dims;
 
 bool noe_dims_eq(const noe_dims *a, const noe_dims *b);
-int64_t noe_dims_count(const noe_dims *d, int from, int to); /* of axes [from, to) */
+/* Elements of axes [from, to); INT64_MAX where they are more than that. */
+int64_t noe_dims_count(const noe_dims *d, int from, int to);
 /* Combines b into a by NumPy's rule; false if they do not fit. */
 bool noe_dims_broadcast(noe_dims *a, const noe_dims *b);
 void noe_dims_print(noe_buf *b, const noe_dims *d); /* "[2,3]" */
@@ -115,7 +116,7 @@ typedef struct noe_run_value {
 } noe_run_value;
 
 /* Elements zero (strings: NULL, which stands for ""), one reference. NULL if the sizes
- * multiply to more than max_bytes. */
+ * multiply to more than max_bytes or one is negative. */
 noe_run_value *noe_run_tensor_new(noe_elem elem, const noe_dims *shape,
                                   size_t max_bytes);
 noe_run_value *noe_run_sequence_new(int64_t n); /* items NULL, to be set */

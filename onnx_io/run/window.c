@@ -22,6 +22,11 @@ static int64_t extent(const noe_window *w, int i)
     return (w->kernel[i] - 1) * w->dilation[i] + 1;
 }
 
+static bool is_pad(int64_t x)
+{
+    return x >= -INT32_MAX && x <= INT32_MAX;
+}
+
 static noe_status read_lists(noe_call *c, noe_window *w)
 {
     int64_t pads[2 * NOE_MAX_SPATIAL];
@@ -33,8 +38,7 @@ static noe_status read_lists(noe_call *c, noe_window *w)
         w->end[i] = pads[w->n + i];
         if (w->stride[i] < 1 || w->dilation[i] < 1 || w->kernel[i] < 1 ||
             w->kernel[i] > INT32_MAX || w->dilation[i] > INT32_MAX ||
-            w->stride[i] > INT32_MAX || llabs(pads[i]) > INT32_MAX ||
-            llabs(pads[w->n + i]) > INT32_MAX)
+            w->stride[i] > INT32_MAX || !is_pad(pads[i]) || !is_pad(pads[w->n + i]))
             return noe_call_fail(c,
                                  "kernel, stride, dilation or pads of axis %d are out "
                                  "of range",
@@ -139,7 +143,8 @@ noe_status noe_window_of_conv(noe_call *c, const noe_run_value *x,
     n_c_m[0] = x->shape.dim[0];
     n_c_m[1] = x->shape.dim[1];
     n_c_m[2] = kernel->shape.dim[0];
-    if (group < 1 || n_c_m[1] != kernel->shape.dim[1] * group || n_c_m[2] % group != 0)
+    if (group < 1 || n_c_m[1] % group != 0 ||
+        n_c_m[1] / group != kernel->shape.dim[1] || n_c_m[2] % group != 0)
         return noe_call_fail(c,
                              "%lld input channels, %lld groups, kernel [%lld,%lld,...]",
                              (long long)n_c_m[1], (long long)group, (long long)n_c_m[2],
@@ -231,6 +236,9 @@ static noe_status transposed_geometry(noe_call *c, noe_window *w)
     if (has_shape)
         NOE_TRY(noe_call_list_of(c, "output_shape", w->n, 0, given));
     for (int i = 0; i < w->n; i++) {
+        if (extra[i] < 0 || extra[i] > INT32_MAX ||
+            (has_shape && (given[i] < 0 || given[i] > INT32_MAX)))
+            return noe_call_fail(c, "output_padding or output_shape is out of range");
         int64_t full = w->stride[i] * (w->in[i] - 1) + extra[i] + extent(w, i);
         if (has_shape || same) {
             w->out[i] = has_shape ? given[i] : w->in[i] * w->stride[i];
@@ -313,7 +321,7 @@ static double pool_window(const pool *f, const double *x, const int64_t *at,
             int64_t p = at[i] * w->stride[i] + j[i] * w->dilation[i] - w->begin[i];
             is_in = is_in && p >= 0 && p < w->in[i];
             is_counted = is_counted && p < w->in[i] + w->end[i];
-            offset = offset * w->in[i] + p;
+            offset = is_in ? offset * w->in[i] + p : 0;
         }
         counted += is_counted;
         if (is_in) {
@@ -355,7 +363,11 @@ static noe_status run_windows(noe_call *c, const pool *f)
     if (!is_float && !noe_elem_is_integer((int)x->elem))
         return noe_call_bad_type(c);
     noe_dims shape = {.rank = x->shape.rank, .dim = {x->shape.dim[0], x->shape.dim[1]}};
+    noe_dims kernel = {.rank = w->n};
+    int64_t n;
     memcpy(shape.dim + 2, w->out, (size_t)w->n * sizeof *w->out);
+    memcpy(kernel.dim, w->kernel, (size_t)w->n * sizeof *w->kernel);
+    NOE_TRY(noe_call_count(c, &kernel, &n));
     NOE_OUT(y, c, 0, x->elem, &shape);
     int64_t plane_x = noe_window_count(w->in, w->n),
             plane_y = noe_window_count(w->out, w->n);
@@ -430,9 +442,9 @@ static noe_status run_max_unpool(noe_call *c)
     plain = shape;
     for (int i = 0; i < n && n == rank; i++)
         shape.dim[i] = given[i];
-    int64_t total = noe_dims_count(&shape, 0, rank);
     if (!noe_call_out(c, 0, x->elem, &shape))
         return NOE_ERR_LIMIT;
+    int64_t total = noe_dims_count(&shape, 0, rank);
     int64_t *index = NOE_ZEROS(c, int64_t, total);
     const int64_t *list = noe_call_i64(c, at);
     for (int64_t i = 0; i < total; i++)
@@ -441,11 +453,12 @@ static noe_status run_max_unpool(noe_call *c)
         /* indices are of the result without output_shape */
         int64_t place = 0, rest = list[i], step = 1;
         for (int k = rank - 1; k >= 0; k--) {
-            place += rest % plain.dim[k] * step;
+            int64_t size = plain.dim[k] > 0 ? plain.dim[k] : 1;
+            place += rest % size * step;
             step *= shape.dim[k];
-            rest /= plain.dim[k];
+            rest /= size;
         }
-        if (list[i] < 0 || rest != 0 || place >= total)
+        if (list[i] < 0 || place < 0 || rest != 0 || place >= total)
             return noe_call_fail(c, "index %lld is out of range", (long long)list[i]);
         index[place] = i;
     }

@@ -17,6 +17,7 @@
 #define MAX_INPUT_BYTES ((size_t)1 << 20)
 #define MAX_MUTATIONS   8
 #define MAX_CHUNK_BYTES 64
+#define MAX_GROWTH      256
 
 typedef struct input {
     char *data;
@@ -128,6 +129,18 @@ static void try_mutation(uint64_t seed, uint64_t iteration)
     const input *from = &inputs[noe_rng_below(&r, n_inputs)];
     noe_buf b = {0};
     noe_buf_add(&b, from->data, from->len);
+    size_t room = b.len + MAX_GROWTH;
+    if (LLVMFuzzerCustomMutator && noe_rng_below(&r, 8)) {
+        uint8_t *data = noe_malloc(room);
+        if (b.len)
+            memcpy(data, b.text, b.len);
+        size_t n =
+            LLVMFuzzerCustomMutator(data, b.len, room, (unsigned)noe_rng_next(&r));
+        try_input((const char *)data, n);
+        free(data);
+        noe_buf_clear(&b);
+        return;
+    }
     for (uint64_t n = 1 + noe_rng_below(&r, MAX_MUTATIONS); n > 0; n--)
         mutations[noe_rng_below(&r, sizeof mutations / sizeof *mutations)](&b, &r);
     try_input(b.text, b.len);

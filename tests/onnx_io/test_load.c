@@ -6,6 +6,7 @@
 #include "onnx_io/model.h"
 #include "tests/onnx_io/build.h"
 #include "tests/support/support.h"
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -161,6 +162,37 @@ START_TEST(test_every_truncation_is_an_error)
         free(part);
     }
     free(data);
+}
+END_TEST
+
+/* One small model for each family of operators: parts of them load or do not, but
+ * nothing reads behind the end. */
+START_TEST(test_every_truncation_of_the_corpus_is_survived)
+{
+    static const char folder[] = NOE_SOURCE_DIR "/tests/fuzz/corpus/run";
+    struct dirent **entries;
+    int n = scandir(folder, &entries, NULL, alphasort), n_models = 0;
+    ck_assert_int_gt(n, 0);
+    for (int i = 0; i < n; i++) {
+        char path[400], *data;
+        size_t len;
+        snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
+        free(entries[i]);
+        if (!strstr(path, ".onnx"))
+            continue;
+        n_models++;
+        noe_assert_ok(noe_file_read(path, 1 << 20, &data, &len, &err), err);
+        noe_assert_ok(load(data, len, NULL), err);
+        for (size_t k = 0; k < len; k++) {
+            char *part = noe_malloc(k);
+            memcpy(part, data, k);
+            (void)!load(part, k, NULL);
+            free(part);
+        }
+        free(data);
+    }
+    free(entries);
+    ck_assert_int_gt(n_models, 50);
 }
 END_TEST
 
@@ -570,6 +602,7 @@ Suite *suite_load(void)
                         (int)(sizeof tensor_faults / sizeof *tensor_faults));
     tcase_add_test(tc, test_names_of_bodies_are_their_own);
     tcase_add_test(tc, test_every_truncation_is_an_error);
+    tcase_add_test(tc, test_every_truncation_of_the_corpus_is_survived);
     tcase_add_test(tc, test_every_flipped_byte_is_survived);
     tcase_add_test(tc, test_deep_nesting_is_refused);
     tcase_add_test(tc, test_many_empty_messages_are_refused);

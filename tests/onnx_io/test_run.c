@@ -120,6 +120,30 @@ static const struct {
      "no reference for operator Frobnicate"},
     {HEAD "init a i64 2 = 1,2\ninit b i64 1 = 2\nnode Gather a,b -> y\n", NOE_ERR_SHAPE,
      "index 2 is out of range for 2 elements"},
+    {HEAD "init a i64 1 = 1\nnode Concat a,_ -> y axis=i:0\n", NOE_ERR_SHAPE,
+     "node 0 (Concat): input 1 is missing"},
+    {HEAD "init a f32 2\nnode Einsum a -> y equation=s:i->ii\n", NOE_ERR_SHAPE,
+     "the result has an index twice"},
+    {HEAD "init a f32 1,1,1,1\nnode DepthToSpace a -> y blocksize=i:4294967296\n",
+     NOE_ERR_SHAPE, "blocksize 4294967296 does not fit"},
+    {HEAD "init a f32 1\ninit p i64 2 = -9223372036854775808,0\nnode Pad a,p -> y\n",
+     NOE_ERR_SHAPE, "pads are out of range"},
+    {HEAD "init a f32 1\ninit s i64 2 = 4611686018427387904,4\nnode Reshape a,s -> y\n",
+     NOE_ERR_SHAPE, "[1] to [4611686018427387904,4] changes the number of elements"},
+    {HEAD "init a f32 1,1,1,1\nnode AveragePool a -> y "
+          "kernel_shape=ints:2147483647,2147483647 "
+          "pads=ints:2147483647,2147483647,2147483647,2147483647\n",
+     NOE_ERR_LIMIT, "more than 16777216 elements would be computed"},
+    {"ir 11\nopset 23\noutput y f32 *\ninit a f32 1,2,3,4\ninit b f32 2,2,3,4\n"
+     "node Attention a,b,a -> y\n",
+     NOE_ERR_SHAPE, "Q, K and V do not fit"},
+    {"ir 11\nopset 23\noutput y f32 *\ninit a f32 1,2,1,4\ninit c f32 3,2\n"
+     "init p f32 1,1\nnode RotaryEmbedding a,c,c,p -> y\n",
+     NOE_ERR_SHAPE, "an input is of float, want integers"},
+    {HEAD "graph b\ninput i i64 -\ninput c bool -\nnode Identity c -> d\n"
+          "output d bool -\nend\ninit a f32 1\n"
+          "node Scan a -> y body=g:b num_scan_inputs=i:-2147483648\n",
+     NOE_ERR_SHAPE, "num_scan_inputs is -2147483648 of 1 inputs"},
     {"ir 8\nopset 17\ninput x i64 1\noutput y i64 1\nnode Neg x -> y\n", NOE_ERR_ARG,
      "input 'x' has no value"},
 };
@@ -129,6 +153,21 @@ START_TEST(test_fault_is_named)
     noe_run_value *y;
     noe_assert_fails(run(faults[_i].model, 1 << 24, &y), faults[_i].status, err,
                      faults[_i].message);
+}
+END_TEST
+
+/* A body that never says stop. */
+START_TEST(test_endless_loop_ends_at_the_limit)
+{
+    noe_onnx_model *m = noe_build_and_load(
+        HEAD "graph b\ninput i i64 -\ninput c bool -\nnode Identity c -> d\n"
+             "node Neg i -> s\noutput d bool -\noutput s i64 -\nend\n"
+             "node Loop _,_ -> y body=g:b\n");
+    const noe_run_options limits = {.max_steps = 1000};
+    noe_run_value *y[1];
+    noe_assert_fails(noe_run_model(m, &limits, NULL, y, &err), NOE_ERR_LIMIT, err,
+                     "more than 1000 nodes would be run");
+    noe_onnx_free(m);
 }
 END_TEST
 
@@ -171,6 +210,7 @@ Suite *suite_run(void)
     tcase_add_test(tc, test_integers_wrap);
     tcase_add_loop_test(tc, test_integers_are_exact, 0, COUNT(exact));
     tcase_add_loop_test(tc, test_fault_is_named, 0, COUNT(faults));
+    tcase_add_test(tc, test_endless_loop_ends_at_the_limit);
     tcase_add_test(tc, test_arrays_survive_an_archive);
     suite_add_tcase(s, tc);
     return s;
