@@ -29,31 +29,11 @@ typedef struct instances {
     int *scheme; /* that covers it, -1: none */
 } instances;
 
-/* Many different sizes, few ones, high ranks. */
-static int score_of(const noe_rule *rule, const noe_instance *inst)
-{
-    int64_t seen[NOE_RULE_MAX_VARS * NOE_MAX_RANK];
-    int n = 0, ones = 0, ranks = 0;
-    for (int v = 0; v < rule->n_vars; v++) {
-        const noe_shape *s = &inst->binding.type[v].shape;
-        ranks += s->rank;
-        for (int k = 0; k < s->rank; k++) {
-            bool is_new = s->dim[k] > 1;
-            for (int i = 0; i < n && is_new; i++)
-                is_new = seen[i] != s->dim[k];
-            if (is_new)
-                seen[n++] = s->dim[k];
-            ones += s->dim[k] == 1;
-        }
-    }
-    return 8 * n - 4 * ones + (ranks < 8 ? ranks : 8);
-}
-
 static int next_instance(const noe_rule *rule, const instances *all)
 {
     int best = -1, best_score = 0;
     for (int i = 0; i < all->n; i++) {
-        int score = score_of(rule, all->at[i]);
+        int score = noe_instance_spread(rule, all->at[i]);
         if (all->scheme[i] < 0 && (best < 0 || score > best_score)) {
             best = i;
             best_score = score;
@@ -77,11 +57,9 @@ static void choose_rules(const noe_deriver *d, bool only_own, bool *use)
     mark_ops(d->goal, own);
     for (int i = 0; i < d->set->n_directed; i++) {
         const noe_directed *r = d->set->directed[i];
-        bool ops[NOE_OP_COUNT] = {false};
-        mark_ops(&r->one, ops);
         use[i] = d->set->is_on[r->rule];
         for (int op = 0; op < NOE_OP_COUNT && only_own; op++)
-            use[i] &= !ops[op] || own[op];
+            use[i] &= !r->ops[op] || own[op];
     }
 }
 

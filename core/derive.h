@@ -54,6 +54,7 @@ typedef struct noe_derive_config {
     bool use_given;    /* no search for instances, no refutation: the caller's */
     noe_binding *const *given; /* bindings of all variables of the rule */
     int n_given;
+    bool skip_values; /* tensors are not compared: what is DERIVED is a guess */
 } noe_derive_config;
 noe_derive_config noe_derive_default(void);
 

@@ -17,6 +17,7 @@ typedef struct noe_directed {
     const noe_rule *whole; /* in this direction, with all roots */
     noe_rule one;          /* root `root` alone */
     bool left[NOE_RULE_MAX_NODES], right[NOE_RULE_MAX_NODES]; /* of one */
+    bool ops[NOE_OP_COUNT];                                   /* that occur in one */
 } noe_directed;
 
 struct noe_rule_set {

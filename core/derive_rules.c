@@ -38,6 +38,10 @@ static void add_direction(noe_rule_set *set, const noe_rule *whole, int root,
         return;
     noe_rule_mark_side(&d->one, false, d->left);
     noe_rule_mark_side(&d->one, true, d->right);
+    for (int i = 0; i < whole->n_nodes; i++) {
+        if (!whole->nodes[i].is_var)
+            d->ops[whole->nodes[i].op] = true;
+    }
     NOE_PUSH(set->directed, set->n_directed, set->cap_directed, d);
 }
 

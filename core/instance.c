@@ -429,6 +429,25 @@ bool noe_instance_store(const noe_rule *rule, noe_instance *inst)
     return noe_instance_check(rule, inst, false) && each_bound(rule, inst, false);
 }
 
+int noe_instance_spread(const noe_rule *rule, const noe_instance *inst)
+{
+    int64_t seen[NOE_RULE_MAX_VARS * NOE_MAX_RANK];
+    int n = 0, ones = 0, ranks = 0;
+    for (int v = 0; v < rule->n_vars; v++) {
+        const noe_shape *s = &inst->binding.type[v].shape;
+        ranks += s->rank;
+        for (int k = 0; k < s->rank; k++) {
+            bool is_new = s->dim[k] > 1;
+            for (int i = 0; i < n && is_new; i++)
+                is_new = seen[i] != s->dim[k];
+            if (is_new)
+                seen[n++] = s->dim[k];
+            ones += s->dim[k] == 1;
+        }
+    }
+    return 8 * n - 4 * ones + (ranks < 8 ? ranks : 8);
+}
+
 void noe_instance_print(noe_buf *b, const noe_rule *rule, const noe_instance *inst)
 {
     const char *gap = "";

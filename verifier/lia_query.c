@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
+ * A question falls apart where its formulas share no symbols: the axes of a tensor are
+ * mostly questions of their own, and the same one in thousands of schemes and rules.
+ * Parts are looked up in a table (lia_cache.h), then a model is searched for, then Z3
+ * is asked.
+ *
  * One Z3 context and solver, used with push and pop. A term is translated once between
- * resets; what is known of an atom or a product is asserted where it is mentioned: once
- * with the assumptions, or inside the question.
+ * resets; what is known of an atom or a product is asserted in the question.
  */
 #include "verifier/lia_query.h"
+#include "verifier/lia_cache.h"
 #include "verifier/lia_model.h"
 #include <stdlib.h>
 #include <stdio.h>
@@ -15,7 +20,7 @@
 
 typedef struct known {
     Z3_ast *ast;
-    uint32_t *stamp; /* of the scope where its definition was asserted */
+    uint32_t *stamp; /* of the last question in which its definition was asserted */
     uint32_t cap;
 } known;
 
@@ -30,10 +35,12 @@ struct noe_query {
     uint32_t n_held, cap_held;
     noe_formula *assumed;
     uint32_t n_assumed, cap_assumed;
-    bool is_set_up;             /* the assumptions are asserted */
-    uint32_t scope, last_scope; /* stamps; 1 is that of the assumptions */
+    noe_formula *list; /* of a question */
+    uint32_t cap_list;
+    uint32_t scope; /* of the question: a stamp */
     noe_query_counts count;
     noe_model *model;
+    noe_cache *cache;
     int64_t in_context, spent_before;
     noe_buf *record;
 };
@@ -95,6 +102,7 @@ noe_query *noe_query_new(noe_terms *terms, int64_t rlimit)
     q->terms = terms;
     q->rlimit = rlimit;
     q->model = noe_model_new(terms);
+    q->cache = noe_cache_new(terms);
     open_context(q);
     noe_query_reset(q);
     return q;
@@ -109,12 +117,9 @@ static void clear_known(known *k)
 
 static void forget(noe_query *q)
 {
-    if (q->is_set_up)
-        Z3_solver_pop(q->z3, q->solver, 1);
     for (uint32_t i = 0; i < q->n_held; i++)
         Z3_dec_ref(q->z3, q->held[i]);
     q->n_held = 0;
-    q->is_set_up = false;
     clear_known(&q->atoms);
     clear_known(&q->products);
     clear_known(&q->formulas);
@@ -127,8 +132,9 @@ void noe_query_reset(noe_query *q)
         close_context(q);
         open_context(q);
     }
+    noe_cache_reset(q->cache);
     q->n_assumed = 0;
-    q->scope = q->last_scope = 1;
+    q->scope = 0;
     q->count = (noe_query_counts){0};
 }
 
@@ -139,6 +145,8 @@ void noe_query_free(noe_query *q)
     forget(q);
     close_context(q);
     noe_model_free(q->model);
+    noe_cache_free(q->cache);
+    free(q->list);
     free(q->held);
     free(q->assumed);
     free(q);
@@ -272,11 +280,11 @@ static void assert_ast(noe_query *q, Z3_ast a)
     Z3_solver_assert(q->z3, q->solver, hold(q, a));
 }
 
-/* Marks it for this scope; false if it was, or with the assumptions. */
+/* Marks it for this question; false if it was. */
 static bool enter(noe_query *q, known *k, uint32_t i)
 {
     make_room(k, i);
-    if (k->stamp[i] == q->scope || k->stamp[i] == 1)
+    if (k->stamp[i] == q->scope)
         return false;
     k->stamp[i] = q->scope;
     return true;
@@ -406,8 +414,7 @@ static void compare_with_others(noe_query *q, uint64_t product)
 {
     noe_product p = *noe_terms_product(q->terms, product);
     for (uint32_t i = 0; i < q->products.cap; i++) {
-        if (i == product || !q->products.ast[i] || q->products.stamp[i] == 0 ||
-            (q->products.stamp[i] != 1 && q->products.stamp[i] != q->scope))
+        if (i == product || !q->products.ast[i] || q->products.stamp[i] != q->scope)
             continue;
         noe_product r = *noe_terms_product(q->terms, i);
         for (int k = 0; r.n == 2 && k < 4; k++) {
@@ -497,42 +504,62 @@ void noe_query_assume(noe_query *q, noe_formula f)
             return;
     }
     NOE_PUSH(q->assumed, q->n_assumed, q->cap_assumed, f);
-    if (q->is_set_up) {
-        q->scope = 1;
-        assert_formula(q, f);
-    }
 }
 
-static void set_up(noe_query *q)
+static void record(noe_query *q, Z3_lbool answer)
 {
-    if (!q->is_set_up) {
-        Z3_solver_push(q->z3, q->solver);
-        q->is_set_up = true;
-        q->scope = 1;
-        for (uint32_t i = 0; i < q->n_assumed; i++)
-            assert_formula(q, q->assumed[i]);
+    noe_buf_printf(q->record,
+                   "(set-logic QF_LIA)\n(set-info :status %s)\n%s(check-sat)\n"
+                   "(reset)\n",
+                   answer == Z3_L_FALSE  ? "unsat"
+                   : answer == Z3_L_TRUE ? "sat"
+                                         : "unknown",
+                   Z3_solver_to_string(q->z3, q->solver));
+}
+
+static void assert_imbalance(noe_query *q, const noe_question *w)
+{
+    Z3_ast *part = noe_malloc((size_t)w->n_terms * sizeof *part);
+    for (int i = 0; i < w->n_terms; i++) {
+        define_formula(q, w->guard[i]);
+        part[i] =
+            choose(q, formula_ast(q, w->guard[i]), number(q, w->coef[i]), number(q, 0));
     }
-    q->scope = ++q->last_scope;
+    Z3_ast zero = equal(q, sum_of(q, w->n_terms, part), number(q, 0));
+    assert_ast(q, hold(q, Z3_mk_not(q->z3, zero)));
+    free(part);
+}
+
+static noe_answer ask_solver(noe_query *q, const noe_question *w)
+{
     Z3_solver_push(q->z3, q->solver);
+    q->scope++;
+    for (int i = 0; i < w->n; i++)
+        assert_formula(q, w->f[i]);
+    if (w->n_terms)
+        assert_imbalance(q, w);
+    Z3_lbool answer = Z3_solver_check(q->z3, q->solver);
+    if (q->record)
+        record(q, answer);
+    Z3_solver_pop(q->z3, q->solver, 1);
+    q->in_context++;
+    return answer == Z3_L_FALSE  ? NOE_ANSWER_REFUTED
+           : answer == Z3_L_TRUE ? NOE_ANSWER_POSSIBLE
+                                 : NOE_ANSWER_UNDONE;
 }
 
-static bool ask(noe_query *q)
+/* From the table if it is there; but what is recorded is asked. */
+static noe_answer answer_to(noe_query *q, const noe_question *w)
 {
-    Z3_lbool answer = Z3_solver_check(q->z3, q->solver);
-    if (q->record) {
-        noe_buf_printf(q->record,
-                       "(set-logic QF_LIA)\n(set-info :status %s)\n%s(check-sat)\n"
-                       "(reset)\n",
-                       answer == Z3_L_FALSE  ? "unsat"
-                       : answer == Z3_L_TRUE ? "sat"
-                                             : "unknown",
-                       Z3_solver_to_string(q->z3, q->solver));
-    }
-    Z3_solver_pop(q->z3, q->solver, 1);
-    q->count.asked++;
-    q->in_context++;
-    q->count.undone += answer == Z3_L_UNDEF;
-    return answer == Z3_L_FALSE;
+    noe_answer answer;
+    noe_hash128 key = noe_cache_key(q->cache, w);
+    if (!q->record && noe_cache_find(q->cache, key, &answer))
+        return answer;
+    answer = noe_model_exists(q->model, 1, &w->f, &w->n, w->n_terms, w->coef, w->guard)
+                 ? NOE_ANSWER_MODEL
+                 : ask_solver(q, w);
+    noe_cache_add(q->cache, key, answer);
+    return answer;
 }
 
 static bool is_among(const noe_formula *f, int n, noe_formula goal)
@@ -544,16 +571,46 @@ static bool is_among(const noe_formula *f, int n, noe_formula goal)
     return false;
 }
 
-/* The assumptions and f[0..n-1] hold for some integers, and the coefficients of the
- * guards that hold do not cancel; false says nothing. */
-static bool has_model(noe_query *q, const noe_formula *f, int n,
-                      const noe_formula *goal, int n_terms, const int64_t *coef,
-                      const noe_formula *guard)
+static bool part_refutes(noe_query *q, noe_question part)
 {
-    const noe_formula *lists[3] = {q->assumed, f, goal};
-    int lengths[3] = {(int)q->n_assumed, n, 1};
-    return noe_model_exists(q->model, goal ? 3 : 2, lists, lengths, n_terms, coef,
-                            guard);
+    noe_answer answer = answer_to(q, &part);
+    q->count.asked += answer != NOE_ANSWER_MODEL;
+    q->count.undone += answer == NOE_ANSWER_UNDONE;
+    return answer == NOE_ANSWER_REFUTED;
+}
+
+/* No values of the symbols satisfy f[0..n-1] and the assumptions while the guards do
+ * not balance. Parts that share no symbols are asked one by one; of those with
+ * assumptions alone only if there is nothing else: they contradict themselves hardly
+ * ever. */
+static bool refutes(noe_query *q, const noe_formula *f, int n, int n_terms,
+                    const int64_t *coef, const noe_formula *guard)
+{
+    uint32_t most = (uint32_t)n + q->n_assumed;
+    if (q->count.asked >= MAX_QUESTIONS)
+        return false;
+    if (most > q->cap_list) {
+        q->cap_list = 2 * most;
+        q->list = noe_realloc(q->list, q->cap_list * sizeof *q->list);
+    }
+    noe_formula *list = q->list;
+    if (n)
+        memcpy(list, f, (size_t)n * sizeof *list);
+    if (q->n_assumed)
+        memcpy(list + n, q->assumed, q->n_assumed * sizeof *list);
+    int left = (int)most;
+    /* What is not an assumption stays in front. */
+    for (int seed = n_terms > 0 ? -1 : 0;
+         seed < 0 || (left > 0 && (n + n_terms == 0 || is_among(f, n, list[0])));
+         seed = 0) {
+        int taken = noe_cache_gather(q->cache, left, list, seed, n_terms, guard);
+        noe_question part = {taken, seed < 0 ? n_terms : 0, list, coef, guard};
+        if (part_refutes(q, part))
+            return true;
+        list += taken;
+        left -= taken;
+    }
+    return false;
 }
 
 bool noe_query_refutes(noe_query *q, const noe_formula *f, int n)
@@ -563,12 +620,7 @@ bool noe_query_refutes(noe_query *q, const noe_formula *f, int n)
             is_among(f, i, noe_formula_not(q->terms, f[i])))
             return true;
     }
-    if (q->count.asked >= MAX_QUESTIONS || has_model(q, f, n, NULL, 0, NULL, NULL))
-        return false;
-    set_up(q);
-    for (int i = 0; i < n; i++)
-        assert_formula(q, f[i]);
-    return ask(q);
+    return refutes(q, f, n, 0, NULL, NULL);
 }
 
 bool noe_query_implies(noe_query *q, const noe_formula *f, int n, noe_formula goal)
@@ -576,32 +628,17 @@ bool noe_query_implies(noe_query *q, const noe_formula *f, int n, noe_formula go
     if (goal == NOE_FORMULA_TRUE_ID || is_among(f, n, goal) ||
         is_among(q->assumed, (int)q->n_assumed, goal))
         return true;
-    noe_formula contrary = noe_formula_not(q->terms, goal);
-    if (q->count.asked >= MAX_QUESTIONS || has_model(q, f, n, &contrary, 0, NULL, NULL))
-        return false;
-    set_up(q);
-    for (int i = 0; i < n; i++)
-        assert_formula(q, f[i]);
-    assert_formula(q, contrary);
-    return ask(q);
+    noe_formula *all = noe_malloc((size_t)(n + 1) * sizeof *all);
+    all[0] = noe_formula_not(q->terms, goal);
+    if (n)
+        memcpy(all + 1, f, (size_t)n * sizeof *all);
+    bool yes = refutes(q, all, n + 1, 0, NULL, NULL);
+    free(all);
+    return yes;
 }
 
 bool noe_query_cancels(noe_query *q, const noe_formula *f, int n, int n_terms,
                        const int64_t *coef, const noe_formula *guard)
 {
-    if (q->count.asked >= MAX_QUESTIONS ||
-        has_model(q, f, n, NULL, n_terms, coef, guard))
-        return false;
-    set_up(q);
-    for (int i = 0; i < n; i++)
-        assert_formula(q, f[i]);
-    Z3_ast *part = noe_malloc((size_t)(n_terms + 1) * sizeof *part);
-    for (int i = 0; i < n_terms; i++) {
-        define_formula(q, guard[i]);
-        part[i] = choose(q, formula_ast(q, guard[i]), number(q, coef[i]), number(q, 0));
-    }
-    Z3_ast zero = equal(q, sum_of(q, n_terms, part), number(q, 0));
-    assert_ast(q, hold(q, Z3_mk_not(q->z3, zero)));
-    free(part);
-    return ask(q);
+    return refutes(q, f, n, n_terms, coef, guard);
 }

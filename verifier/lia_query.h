@@ -30,7 +30,7 @@ bool noe_query_cancels(noe_query *q, const noe_formula *f, int n, int n_terms,
                        const int64_t *coef, const noe_formula *guard);
 
 typedef struct noe_query_counts {
-    int64_t asked;  /* put to Z3 */
+    int64_t asked;  /* put to Z3, now or when the same came up before */
     int64_t undone; /* ended at the resource limit */
 } noe_query_counts;
 noe_query_counts noe_query_count(const noe_query *q); /* since the last reset */

@@ -4,9 +4,11 @@
  *
  * A candidate's condition, the equality of its output shapes, what its well-typedness
  * says, and the negation of lhs = rhs are asserted on top of the laws of shapes and the
- * axioms near the candidate, then of all axioms (verifier/solver.c). An unsatisfiable
- * goal is a proof, whose axiom instances are evaluated at the typed instances of the
- * rule (verifier/certificate.c): only if each holds everywhere is the rule proved.
+ * axioms that connect the sides at instances (verifier/relevance.h), then of those near
+ * the candidate (verifier/solver.c). Where no axioms connect them Z3 is not asked. An
+ * unsatisfiable goal is a proof, whose axiom instances are evaluated at the typed
+ * instances of the rule (verifier/certificate.c): only if each holds everywhere is the
+ * rule proved.
  *
  * A rule that is not derived for all ranks at once is tried for each of the ranks that
  * its typed instances have, where lists of known length can be compared entry by entry.
@@ -22,6 +24,7 @@
  */
 #include "verifier/prove.h"
 #include "verifier/certificate.h"
+#include "verifier/relevance.h"
 #include "verifier/solver.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +34,8 @@
 struct noe_prover {
     const noe_axioms *axioms;
     noe_solvers *solvers;
+    noe_relevance *relevance;
+    bool *chosen; /* of each axiom */
     int64_t rlimit;
     bool wants_scripts;
     noe_instance *scratch;
@@ -44,6 +49,8 @@ noe_prover *noe_prover_new(const noe_axioms *axioms, int64_t rlimit, unsigned se
     p->rlimit = rlimit;
     p->scratch = noe_malloc(sizeof *p->scratch);
     p->solvers = noe_solvers_new(axioms, seed, without);
+    p->relevance = noe_relevance_new(axioms, without);
+    p->chosen = noe_calloc((size_t)axioms->n + 1, sizeof *p->chosen);
     return p;
 }
 
@@ -52,6 +59,8 @@ void noe_prover_free(noe_prover *p)
     if (!p)
         return;
     noe_solvers_free(p->solvers);
+    noe_relevance_free(p->relevance);
+    free(p->chosen);
     free(p->scratch);
     free(p);
 }
@@ -429,33 +438,62 @@ static void keep(const noe_prover *p, evidence *e, noe_proof *proof)
     proof->proved = true;
 }
 
+/* A way to prove, with which axioms, and the part of the resource limit that it may
+ * take. */
+typedef struct plan {
+    method *prove;
+    noe_reach reach;
+    int part;
+} plan;
+
+/* The axioms that connect the sides at an instance are mostly the ones, and few. */
+static const plan found[] = {{prove_general, NOE_REACH_SOME, 1},
+                             {prove_general, NOE_REACH_NEAR, 1},
+                             {prove_by_ranks, NOE_REACH_SOME, 2},
+                             {prove_general, NOE_REACH_ALL, 3}};
+static const plan unknown[] = {{prove_general, NOE_REACH_NEAR, 3},
+                               {prove_by_ranks, NOE_REACH_NEAR, 4}};
+
+static bool follow(noe_prover *p, const plan *how, const noe_rule *rule,
+                   noe_instance *const *instances, int n, bool in_domain,
+                   noe_proof *proof)
+{
+    evidence e = {.in_domain = in_domain};
+    int64_t rlimit = p->rlimit / how->part + 1;
+    noe_solver *s =
+        how->reach == NOE_REACH_SOME
+            ? noe_solvers_get_some(p->solvers, p->chosen, rlimit)
+            : noe_solvers_get(p->solvers, noe_solver_ops(rule), how->reach, rlimit);
+    e.used = noe_calloc((size_t)p->axioms->n + 1, sizeof *e.used);
+    if (how->prove(p, s, rule, instances, n, proof, &e))
+        keep(p, &e, proof);
+    reset_evidence(&e);
+    return proof->proved;
+}
+
 void noe_prover_prove(noe_prover *p, const noe_rule *rule,
                       noe_instance *const *instances, int n_instances, bool in_domain,
                       noe_proof *proof)
 {
-    /* What is found with more axioms or fewer unknowns is mostly found soon. */
-    static const struct {
-        method *prove;
-        noe_reach reach;
-        int part; /* of the resource limit */
-    } methods[] = {
-        {prove_general, NOE_REACH_NEAR, 1},
-        {prove_general, NOE_REACH_ALL, 3},
-        {prove_by_ranks, NOE_REACH_NEAR, 2},
-    };
+    noe_relevance_answer answer = NOE_RELEVANCE_UNKNOWN;
     *proof = (noe_proof){0};
-    for (size_t i = 0; i < sizeof methods / sizeof *methods && !proof->proved; i++) {
-        evidence e = {.in_domain = in_domain};
-        e.used = noe_calloc((size_t)p->axioms->n + 1, sizeof *e.used);
-        int64_t rlimit = p->rlimit / methods[i].part;
-        noe_solver *s = noe_solvers_get(p->solvers, noe_solver_ops(rule),
-                                        methods[i].reach, rlimit ? rlimit : 1);
-        if (methods[i].prove(p, s, rule, instances, n_instances, proof, &e))
-            keep(p, &e, proof);
-        reset_evidence(&e);
+    if (n_instances > 0)
+        answer =
+            noe_relevance_find(p->relevance, rule, instances, n_instances, p->chosen);
+    if (answer == NOE_RELEVANCE_NONE) {
+        noe_buf_puts(&proof->reason, "not derived from the axioms at an instance");
+        return;
     }
-    if (proof->proved)
+    const plan *plans = answer == NOE_RELEVANCE_FOUND ? found : unknown;
+    int n = answer == NOE_RELEVANCE_UNKNOWN              ? 2
+            : noe_relevance_is_blind(p->relevance, rule) ? 4
+                                                         : 3;
+    for (int i = 0; i < n; i++) {
+        if (!follow(p, &plans[i], rule, instances, n_instances, in_domain, proof))
+            continue;
         noe_buf_clear(&proof->reason);
+        return;
+    }
 }
 
 void noe_proof_clear(noe_proof *proof)

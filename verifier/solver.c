@@ -146,15 +146,19 @@ static void settle(noe_solver *s, unsigned seed)
     Z3_solver_check(s->e.z3, s->z3);
 }
 
+static void assert_axiom(const noe_solvers *all, noe_solver *s, int i)
+{
+    Z3_ast formula[2];
+    int n = noe_encode_axiom(&s->e, &all->axioms->axiom[i], i, formula);
+    for (int k = 0; k < n && i != all->without; k++)
+        noe_solver_assert(s, formula[k]);
+}
+
 static void assert_axioms(const noe_solvers *all, noe_solver *s, noe_op_set ops)
 {
     for (int i = 0; i < all->axioms->n; i++) {
-        Z3_ast formula[2];
-        if ((all->ops[i] & ~ops) != 0 || i == all->without)
-            continue;
-        int n = noe_encode_axiom(&s->e, &all->axioms->axiom[i], i, formula);
-        for (int k = 0; k < n; k++)
-            noe_solver_assert(s, formula[k]);
+        if ((all->ops[i] & ~ops) == 0)
+            assert_axiom(all, s, i);
     }
 }
 
@@ -172,22 +176,28 @@ static noe_solver *make_solver(const noe_solvers *all, noe_reach reach)
     return s;
 }
 
+/* Has no axioms on top. */
+static void unload(noe_solver *s)
+{
+    if (s->is_loaded)
+        Z3_solver_pop(s->e.z3, s->z3, 1);
+    Z3_solver_push(s->e.z3, s->z3);
+    s->is_loaded = true;
+}
+
 /* Has the axioms of these operators on top. */
 static void load(const noe_solvers *all, noe_solver *s, noe_op_set ops)
 {
     if (s->is_loaded && s->ops == ops)
         return;
-    if (s->is_loaded)
-        Z3_solver_pop(s->e.z3, s->z3, 1);
-    Z3_solver_push(s->e.z3, s->z3);
+    unload(s);
     assert_axioms(all, s, ops);
     settle(s, all->seed);
-    s->is_loaded = true;
     s->ops = ops;
 }
 
-noe_solver *noe_solvers_get(noe_solvers *all, noe_op_set ops, noe_reach reach,
-                            int64_t rlimit)
+/* One that is not worn out. */
+static noe_solver *solver_for(noe_solvers *all, noe_reach reach)
 {
     noe_solver **slot = &all->solver[reach];
     if (*slot && (*slot)->n_goals >= MAX_GOALS) {
@@ -196,11 +206,30 @@ noe_solver *noe_solvers_get(noe_solvers *all, noe_op_set ops, noe_reach reach,
     }
     if (!*slot)
         *slot = make_solver(all, reach);
-    if (reach == NOE_REACH_NEAR)
-        load(all, *slot, with_definitions(all, ops));
-    set_limits(*slot, rlimit, all->seed);
     (*slot)->n_goals++;
     return *slot;
+}
+
+noe_solver *noe_solvers_get(noe_solvers *all, noe_op_set ops, noe_reach reach,
+                            int64_t rlimit)
+{
+    noe_solver *s = solver_for(all, reach);
+    if (reach == NOE_REACH_NEAR)
+        load(all, s, with_definitions(all, ops));
+    set_limits(s, rlimit, all->seed);
+    return s;
+}
+
+noe_solver *noe_solvers_get_some(noe_solvers *all, const bool *chosen, int64_t rlimit)
+{
+    noe_solver *s = solver_for(all, NOE_REACH_SOME);
+    unload(s);
+    for (int i = 0; i < all->axioms->n; i++) {
+        if (chosen[i])
+            assert_axiom(all, s, i);
+    }
+    set_limits(s, rlimit, all->seed);
+    return s;
 }
 
 int64_t noe_solver_spent(const noe_solver *s)

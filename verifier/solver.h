@@ -12,14 +12,15 @@
 typedef enum noe_reach {
     NOE_REACH_LAWS, /* none: the laws of shapes and lists alone */
     NOE_REACH_NEAR, /* those of these operators and of their definitions */
+    NOE_REACH_SOME, /* chosen ones */
     NOE_REACH_ALL,
 } noe_reach;
 
 typedef struct noe_solver {
     noe_encoder e;
     Z3_solver z3;
-    bool is_loaded; /* NOE_REACH_NEAR: with the axioms of these operators */
-    noe_op_set ops; /* bit of an operator: 1 << op */
+    bool is_loaded; /* NOE_REACH_NEAR, _SOME: with axioms on top */
+    noe_op_set ops; /* NOE_REACH_NEAR: of these operators, bit 1 << op */
     int n_goals;    /* asked so far */
 } noe_solver;
 
@@ -34,6 +35,9 @@ noe_op_set noe_solver_ops(const noe_rule *rule);
 /* Lives until the next call with this reach. rlimit: resource units a check. */
 noe_solver *noe_solvers_get(noe_solvers *solvers, noe_op_set ops, noe_reach reach,
                             int64_t rlimit);
+/* The same for NOE_REACH_SOME: axiom i if chosen[i]. */
+noe_solver *noe_solvers_get_some(noe_solvers *solvers, const bool *chosen,
+                                 int64_t rlimit);
 /* noe_encode_* emit to it; ctx is the solver. */
 void noe_solver_assert(void *ctx, Z3_ast formula);
 /* Resource units spent so far. */

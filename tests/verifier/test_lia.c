@@ -5,6 +5,7 @@
 #include "core/base/file.h"
 #include <stdio.h>
 #include "verifier/lia_model.h"
+#include "verifier/lia_cache.h"
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -180,6 +181,85 @@ START_TEST(test_lia_is_deterministic)
         noe_lia_free(l);
     }
     ck_assert_mem_eq(answer[0], answer[1], sizeof answer[0]);
+}
+END_TEST
+
+/* Questions to Z3 are recorded, and then each is asked; otherwise most come up again
+ * and are answered from the table. */
+START_TEST(test_lia_answers_kept_are_those_of_z3)
+{
+    noe_lia_config config = NOE_LIA_DEFAULTS;
+    noe_lia *l = noe_lia_new(&config);
+    for (int k = 1; k < (int)(sizeof proved / sizeof *proved); k += 6) {
+        noe_lia_proof kept, asked;
+        noe_buf script = {0};
+        noe_lia_prove(l, fixture_rule(proved[k]), true, &kept, NULL);
+        noe_lia_prove(l, fixture_rule(proved[k]), true, &asked, &script);
+        ck_assert(kept.proved && asked.proved);
+        ck_assert_int_eq(kept.questions, asked.questions);
+        ck_assert_int_eq(kept.n_schemes, asked.n_schemes);
+        noe_buf_clear(&script);
+        noe_lia_proof_clear(&kept);
+        noe_lia_proof_clear(&asked);
+    }
+    noe_lia_free(l);
+}
+END_TEST
+
+/* x >= y + by and y >= x, as a question about new symbols. */
+static noe_hash128 key_of(noe_terms *t, noe_cache *c, bool x_is_natural, int by,
+                          bool swap)
+{
+    noe_poly x = noe_poly_symbol(t, noe_terms_symbol(t, x_is_natural));
+    noe_poly y = noe_poly_symbol(t, noe_terms_symbol(t, false));
+    noe_formula f[2];
+    f[swap] = noe_formula_ge(t, x, noe_poly_plus(t, y, by));
+    f[!swap] = noe_formula_ge(t, y, x);
+    noe_question q = {.n = 2, .f = f};
+    return noe_cache_key(c, &q);
+}
+
+static bool same_key(noe_hash128 a, noe_hash128 b)
+{
+    return a.lo == b.lo && a.hi == b.hi;
+}
+
+START_TEST(test_lia_keys_of_questions)
+{
+    noe_terms *t = noe_terms_new();
+    noe_cache *c = noe_cache_new(t);
+    noe_hash128 key = key_of(t, c, true, 1, false);
+    noe_answer answer;
+    ck_assert(same_key(key, key_of(t, c, true, 1, false)));
+    ck_assert(same_key(key, key_of(t, c, true, 1, true)));
+    ck_assert(!same_key(key, key_of(t, c, true, 0, false)));
+    ck_assert(!same_key(key, key_of(t, c, false, 1, false)));
+    ck_assert(!noe_cache_find(c, key, &answer));
+    noe_cache_add(c, key, NOE_ANSWER_REFUTED);
+    ck_assert(noe_cache_find(c, key, &answer) && answer == NOE_ANSWER_REFUTED);
+    noe_cache_free(c);
+    noe_terms_free(t);
+}
+END_TEST
+
+/* x >= 1 and z >= y belong to parts of their own; y >= x joins them. */
+START_TEST(test_lia_parts_of_questions)
+{
+    noe_terms *t = noe_terms_new();
+    noe_cache *c = noe_cache_new(t);
+    noe_poly p[3];
+    for (int i = 0; i < 3; i++)
+        p[i] = noe_poly_symbol(t, noe_terms_symbol(t, false));
+    noe_formula alone = noe_formula_ge(t, p[0], noe_poly_int(t, 1));
+    noe_formula other = noe_formula_ge(t, p[2], p[1]);
+    noe_formula joins = noe_formula_ge(t, p[1], p[0]);
+    noe_formula f[3] = {other, alone, joins};
+    ck_assert_int_eq(noe_cache_gather(c, 2, f, 1, 0, NULL), 1);
+    ck_assert(f[0] == alone && f[1] == other);
+    ck_assert_int_eq(noe_cache_gather(c, 3, f, 0, 0, NULL), 3);
+    ck_assert_int_eq(noe_cache_gather(c, 2, f, -1, 1, &joins), 2);
+    noe_cache_free(c);
+    noe_terms_free(t);
 }
 END_TEST
 
@@ -359,6 +439,9 @@ Suite *suite_lia(void)
     tcase_add_test(t, test_lia_every_operator_has_a_row);
     tcase_add_test(t, test_lia_uninterpreted_is_unknown);
     tcase_add_test(t, test_lia_is_deterministic);
+    tcase_add_test(t, test_lia_answers_kept_are_those_of_z3);
+    tcase_add_test(t, test_lia_keys_of_questions);
+    tcase_add_test(t, test_lia_parts_of_questions);
     tcase_add_test(t, test_lia_no_refuted_mutant_is_proved);
     tcase_add_test(t, test_lia_wrong_axiom_is_not_proved);
     tcase_add_test(t, test_lia_laws_hold);
