@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 static const char *db_path, *smt2_path, *export_path, *rule_text;
-static int64_t rlimit = 40000, seed = 1, n_instances = 48, conditions = 32;
+static int64_t rlimit = 40000, seed = 1, n_instances = 48, conditions = 32, n_workers;
 static int self_check, check_axioms, recheck, stats;
 
 static const noe_option options[] = {
@@ -36,6 +36,8 @@ static const noe_option options[] = {
      "typed instances at which both sides are evaluated", 0},
     {"conditions", 0, NOE_OPTION_INT, &conditions, 0, 1000, "<n>",
      "rounds of the search for a condition of a refuted rule; 0: none", 0},
+    {"workers", 0, NOE_OPTION_INT, &n_workers, 0, 64, "<n>",
+     "with --db: processes that judge (0: this one); the verdicts are the same", 1},
     {"seed", 0, NOE_OPTION_INT, &seed, 0, 9e15, "<n>", "root of all randomness", 1},
     {"stats", 0, NOE_OPTION_FLAG, &stats, 0, 0, NULL,
      "print counters as 'verifier.name value unit'", 0},
@@ -237,6 +239,8 @@ static void print_totals(const noe_verify_totals *t)
            "%lld covered\n",
            (long long)t->candidates, (long long)t->groups, (long long)t->proved,
            (long long)t->refuted, (long long)t->unknown, (long long)t->covered);
+    if (t->left)
+        printf("left open %lld, at which workers died\n", (long long)t->left);
     printf("rules %lld:", (long long)t->rules);
     for (int k = 0; k <= NOE_CLASS_RANGE; k++)
         printf(" %s %lld", noe_numeric_class_name((noe_numeric_class)k),
@@ -246,7 +250,8 @@ static void print_totals(const noe_verify_totals *t)
            "axioms)",
            (long long)t->tier[NOE_TIER_A], (long long)t->tier[NOE_TIER_B],
            (long long)t->tier[NOE_TIER_C]);
-    printf("\nCPU %.1f s, memory %.0f MiB\n", noe_cpu_seconds(),
+    printf("\nCPU %.1f s, memory %.0f MiB\n",
+           noe_cpu_seconds() + (n_workers > 0 ? t->cpu_all : 0),
            (double)noe_peak_rss_kib() / 1024);
     if (!stats)
         return;
@@ -360,6 +365,7 @@ int main(int argc, char **argv)
     config.seed = (uint64_t)seed;
     config.n_instances = (int)n_instances;
     config.precondition.rounds = (int)conditions;
+    config.n_workers = (int)n_workers;
     noe_verifier *v = NULL;
     bool yes = true;
     noe_status status = noe_verifier_new(&config, NULL, &v, &err);

@@ -22,6 +22,7 @@
 #include "core/definition.h"
 #include "core/derive.h"
 #include "verifier/domain.h"
+#include "verifier/workers.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,6 +31,7 @@
 #define BATCH        256     /* candidates a transaction */
 #define N_DERIVED    16      /* instances at which a candidate is derived */
 #define MAX_TRIES    2000000 /* of such a derivation */
+#define AHEAD        16      /* candidates a worker, of which some are announced */
 
 struct noe_verifier {
     noe_verifier_config config;
@@ -228,6 +230,8 @@ typedef struct batch {
     int64_t run_id;
     candidate *list;
     int64_t n, cap;
+    noe_workers *workers; /* NULL: this process judges */
+    int64_t announced;    /* of the list: those before it are, or need not be */
 } batch;
 
 static noe_status collect(void *ctx, const noe_candidate *c, noe_error *err)
@@ -302,7 +306,7 @@ static noe_status store_verdict(batch *b, const candidate *cand, const noe_check
         .error_bound = c->field.error_bound,
         .axioms = noe_buf_text(&c->proof.axioms),
         .certificate = noe_buf_text(&c->proof.certificate),
-        .rlimit = c->proof.rlimit + c->lia.rlimit,
+        .rlimit = c->proof.rlimit,
         .cpu_seconds = c->cpu_seconds,
         .tier = c->tier,
         .ranks = noe_buf_text(&c->lia.ranks),
@@ -330,11 +334,14 @@ static void count(noe_verify_totals *t, const noe_check *c)
     t->cpu_z3 += c->cpu_z3;
     t->cpu_lia += c->cpu_lia;
     t->cpu_class += c->cpu_class;
+    t->cpu_all += c->cpu_seconds;
     if (c->proof.rlimit > t->rlimit_max)
         t->rlimit_max = c->proof.rlimit;
 }
 
-static noe_status judge(batch *b, const candidate *cand, bool *proved, noe_error *err);
+typedef enum outcome { OUTCOME_NOT_PROVED, OUTCOME_PROVED, OUTCOME_LEFT } outcome;
+
+static noe_status judge(batch *b, const candidate *cand, outcome *out, noe_error *err);
 
 /* A refuted candidate is judged again under the condition that was found. */
 static noe_status judge_narrowed(batch *b, const candidate *cand, const noe_rule *rule,
@@ -343,7 +350,8 @@ static noe_status judge_narrowed(batch *b, const candidate *cand, const noe_rule
     noe_buf text = {0};
     char id[NOE_HASH_HEX_LEN + 1];
     noe_candidate added = {0};
-    bool is_new, proved;
+    bool is_new;
+    outcome out;
     noe_rule_print(&text, rule);
     noe_hash_hex(noe_rule_id(rule), id);
     noe_status status = noe_ruledb_add_narrowed(
@@ -356,13 +364,21 @@ static noe_status judge_narrowed(batch *b, const candidate *cand, const noe_rule
                           .text = text.text};
     /* One that was there has its turn by itself. */
     if (status == NOE_OK && is_new) {
-        status = judge(b, &narrowed, &proved, err);
+        status = judge(b, &narrowed, &out, err);
         b->totals->candidates++;
         b->totals->groups++;
-        b->totals->narrowed += status == NOE_OK && proved;
+        b->totals->narrowed += status == NOE_OK && out == OUTCOME_PROVED;
     }
     noe_buf_clear(&text);
     return status;
+}
+
+/* Instances again, as they were. */
+static void check_field(const noe_verifier *v, const noe_rule *rule, noe_check *c)
+{
+    noe_field_config config = {c->seed, v->config.n_instances, MAX_ATTEMPTS, true};
+    noe_field_report_clear(&c->field);
+    noe_field_check(rule, &config, &c->field);
 }
 
 /* Looks for the condition under which a refuted candidate is true. */
@@ -372,27 +388,61 @@ static void narrow(batch *b, const candidate *cand, const noe_rule *rule, noe_ch
     double start = noe_cpu_seconds();
     if (c->kind != NOE_VERDICT_REFUTED || b->recheck || cand->is_narrowed)
         return;
+    if (b->workers) /* which keep the instances to themselves */
+        check_field(b->v, rule, c);
     noe_verifier_narrow(b->v, rule, c, found);
     double spent = lap(&start);
     c->cpu_seconds += spent;
     b->totals->cpu_narrow += spent;
 }
 
-static noe_status judge(batch *b, const candidate *cand, bool *proved, noe_error *err)
+static void check_text(noe_verifier *v, const char *text, noe_check *c)
 {
     noe_rule *rule = noe_malloc(sizeof *rule);
-    noe_check c = {0};
-    noe_precondition found = {.found = false};
     noe_error why = {0};
-    if (noe_rule_parse(cand->text, SIZE_MAX, rule, &why) == NOE_OK)
-        noe_verifier_check(b->v, rule, &c);
+    *c = (noe_check){0};
+    if (noe_rule_parse(text, SIZE_MAX, rule, &why) == NOE_OK)
+        noe_verifier_check(v, rule, c);
     else
-        decide(&c, NOE_VERDICT_UNKNOWN, "type", why.text);
+        decide(c, NOE_VERDICT_UNKNOWN, "type", why.text);
+    free(rule);
+}
+
+static void judge_in_worker(void *ctx, const char *text, noe_check *c)
+{
+    check_text(ctx, text, c);
+}
+
+/* false: workers died of it. */
+static bool obtain(batch *b, const candidate *cand, noe_check *c)
+{
+    noe_error why = {0};
+    if (!b->workers) {
+        check_text(b->v, cand->text, c);
+        return true;
+    }
+    if (noe_workers_take(b->workers, cand->text, c, &why))
+        return true;
+    noe_log(b->env, NOE_LOG_WARN, "candidate %lld stays open: %s: %s",
+            (long long)cand->id, why.text, cand->text);
+    b->totals->left++;
+    return false;
+}
+
+static noe_status judge(batch *b, const candidate *cand, outcome *out, noe_error *err)
+{
+    noe_check c;
+    noe_precondition found = {.found = false};
+    *out = OUTCOME_LEFT;
+    if (!obtain(b, cand, &c))
+        return NOE_OK;
+    noe_rule *rule = noe_malloc(sizeof *rule);
     count(b->totals, &c);
-    narrow(b, cand, rule, &c, &found);
+    if (noe_rule_parse(cand->text, SIZE_MAX, rule, NULL) == NOE_OK)
+        narrow(b, cand, rule, &c, &found);
     noe_status status = store_verdict(b, cand, &c, &found, err);
-    *proved = c.kind == NOE_VERDICT_PROVED;
-    if (status == NOE_OK && *proved)
+    *out = c.kind == NOE_VERDICT_PROVED ? OUTCOME_PROVED : OUTCOME_NOT_PROVED;
+    if (status == NOE_OK && *out == OUTCOME_PROVED)
         status = store_rule(b, cand, rule, &c, err);
     if (status == NOE_OK && found.found)
         status = judge_narrowed(b, cand, found.rule, err);
@@ -400,6 +450,24 @@ static noe_status judge(batch *b, const candidate *cand, bool *proved, noe_error
     noe_check_clear(&c);
     free(rule);
     return status;
+}
+
+/* Has workers start on what is judged soon: the most general variants of groups, if
+ * they do not wait for others. */
+static void announce(batch *b, int64_t from, bool firsts)
+{
+    if (!b->workers)
+        return;
+    int64_t most = from + (int64_t)AHEAD * b->v->config.n_workers;
+    if (b->announced < from)
+        b->announced = from;
+    for (; b->announced < b->n && b->announced < most; b->announced++) {
+        const candidate *c = &b->list[b->announced];
+        const candidate *before = b->announced ? c - 1 : NULL;
+        bool is_first = !before || before->run != c->run || before->group != c->group;
+        if (!firsts || (is_first && !c->is_deferred))
+            noe_workers_announce(b->workers, c->text);
+    }
 }
 
 static noe_status cover(batch *b, const candidate *cand, const char *stage,
@@ -466,9 +534,10 @@ static noe_status find_premises(batch *b, const candidate *c, noe_rule_set *prem
 static noe_status judge_group(batch *b, int64_t first, int64_t end, noe_error *err)
 {
     bool proved = false, may_follow, follows = false;
+    outcome out = OUTCOME_NOT_PROVED;
     noe_rule_set *premises = noe_rule_set_new();
     noe_status status = find_premises(b, &b->list[first], premises, &may_follow, err);
-    for (int64_t i = first; i < end && status == NOE_OK; i++) {
+    for (int64_t i = first; i < end && status == NOE_OK && out != OUTCOME_LEFT; i++) {
         const candidate *c = &b->list[i];
         follows = follows ||
                   (may_follow && !proved && (i + 1 == end || is_derived(premises, c)));
@@ -478,7 +547,8 @@ static noe_status judge_group(batch *b, int64_t first, int64_t end, noe_error *e
         else if (proved)
             status = cover(b, c, "type", "a more general variant is proved", err);
         else
-            status = judge(b, c, &proved, err);
+            status = judge(b, c, &out, err);
+        proved |= out == OUTCOME_PROVED;
         b->totals->candidates++;
     }
     b->totals->groups++;
@@ -495,6 +565,7 @@ static noe_status judge_all(batch *b, noe_error *err)
         while (end < b->n && b->list[end].run == b->list[i].run &&
                b->list[end].group == b->list[i].group)
             end++;
+        announce(b, i, true);
         NOE_TRY(judge_group(b, i, end, err));
         i = end;
         noe_progress(b->env, "%lld of %lld candidates, %lld proved, %lld refuted",
@@ -533,11 +604,13 @@ static noe_status finish(batch *b, double start, noe_error *err)
 {
     char text[200];
     const noe_verify_totals *t = b->totals;
+    double in_workers = b->v->config.n_workers > 0 ? t->cpu_all : 0;
     snprintf(text, sizeof text,
              "candidates=%lld proved=%lld refuted=%lld unknown=%lld covered=%lld",
              (long long)t->candidates, (long long)t->proved, (long long)t->refuted,
              (long long)t->unknown, (long long)t->covered);
-    return noe_ruledb_finish_run(b->db, b->run_id, noe_cpu_seconds() - start,
+    return noe_ruledb_finish_run(b->db, b->run_id,
+                                 noe_cpu_seconds() - start + in_workers,
                                  noe_peak_rss_kib(), text, err);
 }
 
@@ -568,7 +641,13 @@ static noe_status run_list(batch *b, const char *what,
     if (b->n == 0)
         return NOE_OK;
     NOE_TRY(start_run(b, what, err));
-    noe_status status = judge_list(b, err);
+    noe_status status = NOE_OK;
+    if (b->v->config.n_workers > 0)
+        status = noe_workers_new(b->v->config.n_workers, judge_in_worker, b->v,
+                                 &b->workers, err);
+    if (status == NOE_OK)
+        status = judge_list(b, err);
+    noe_workers_free(b->workers);
     if (status == NOE_OK || status == NOE_ERR_CANCELLED) {
         noe_status finished = finish(b, start, status == NOE_OK ? err : NULL);
         return status == NOE_OK ? finished : status;
@@ -619,8 +698,11 @@ static noe_status collect_rule(void *ctx, const noe_proof_row *row, noe_error *e
 
 static noe_status rejudge(batch *b, const candidate *c, noe_error *err)
 {
-    bool proved;
-    NOE_TRY(judge(b, c, &proved, err));
+    outcome out;
+    NOE_TRY(judge(b, c, &out, err));
+    bool proved = out == OUTCOME_PROVED;
+    if (out == OUTCOME_LEFT)
+        return NOE_OK;
     b->totals->candidates++;
     b->recheck->rules++;
     b->recheck->refreshed += proved && c->is_stale;
@@ -634,6 +716,7 @@ static noe_status rejudge_all(batch *b, noe_error *err)
     int64_t i = 0;
     NOE_TRY(noe_ruledb_begin(b->db, err));
     for (; i < b->n && !noe_cancelled(b->env); i++) {
+        announce(b, i, false);
         NOE_TRY(rejudge(b, &b->list[i], err));
         noe_progress(b->env, "%lld of %lld rules, %lld lost", (long long)i + 1,
                      (long long)b->n, (long long)b->recheck->lost);

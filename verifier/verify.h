@@ -17,7 +17,8 @@ typedef struct noe_verifier_config {
     int64_t rlimit; /* Z3 resource units a root pair */
     noe_lia_config lia;
     uint64_t seed;
-    int n_instances;                      /* typed instances FIELD looks for */
+    int n_instances; /* typed instances FIELD looks for */
+    int n_workers;   /* processes that judge candidates; 0: this one does */
     noe_precondition_config precondition; /* but its seed: from the rule's id */
 } noe_verifier_config;
 
@@ -70,6 +71,7 @@ void noe_verifier_narrow(noe_verifier *v, const noe_rule *rule, const noe_check 
 
 typedef struct noe_verify_totals {
     int64_t candidates, groups, proved, refuted, unknown, covered, rules;
+    int64_t left; /* candidates at which workers died: they stay open */
     int64_t unknown_type, unknown_z3;
     int64_t narrowed; /* rules by a condition that was found for a refuted candidate */
     int64_t tier[NOE_TIER_C + 1];
@@ -77,11 +79,14 @@ typedef struct noe_verify_totals {
     int64_t rlimit_max;
     double cpu_field, cpu_z3, cpu_lia, cpu_class; /* of the verdicts, by stage */
     double cpu_narrow;                            /* searching for conditions */
+    double cpu_all;
 } noe_verify_totals;
 
 /* Judges all open candidates of db, group by group, and stores verdicts, rules and
- * axioms. Interrupted (env->cancel), it stores what it has and fails with
- * NOE_ERR_CANCELLED; a later run goes on from there. */
+ * axioms: the same for any number of worker processes (verifier/workers.h). A candidate
+ * at which workers die twice stays open, and so does the rest of its group; it is said.
+ * Interrupted (env->cancel), it stores what it has and fails with NOE_ERR_CANCELLED; a
+ * later run goes on from there. */
 NOE_NODISCARD noe_status noe_verifier_run(noe_verifier *v, noe_ruledb *db,
                                           const noe_env *env, noe_verify_totals *totals,
                                           noe_error *err);
