@@ -451,6 +451,10 @@ static const plan found[] = {{prove_general, NOE_REACH_SOME, 1},
                              {prove_general, NOE_REACH_NEAR, 1},
                              {prove_by_ranks, NOE_REACH_SOME, 2},
                              {prove_general, NOE_REACH_ALL, 3}};
+/* The e-graph does not know where arguments of sqrt and log are not negative. */
+static const plan partial[] = {{prove_general, NOE_REACH_NEAR, 1},
+                               {prove_general, NOE_REACH_ALL, 3},
+                               {prove_by_ranks, NOE_REACH_NEAR, 2}};
 static const plan unknown[] = {{prove_general, NOE_REACH_NEAR, 3},
                                {prove_by_ranks, NOE_REACH_NEAR, 4}};
 
@@ -477,17 +481,22 @@ void noe_prover_prove(noe_prover *p, const noe_rule *rule,
 {
     noe_relevance_answer answer = NOE_RELEVANCE_UNKNOWN;
     *proof = (noe_proof){0};
-    if (n_instances > 0)
+    if (n_instances > 0 && !in_domain)
         answer =
             noe_relevance_find(p->relevance, rule, instances, n_instances, p->chosen);
     if (answer == NOE_RELEVANCE_NONE) {
         noe_buf_puts(&proof->reason, "not derived from the axioms at an instance");
         return;
     }
-    const plan *plans = answer == NOE_RELEVANCE_FOUND ? found : unknown;
-    int n = answer == NOE_RELEVANCE_UNKNOWN              ? 2
-            : noe_relevance_is_blind(p->relevance, rule) ? 4
-                                                         : 3;
+    const plan *plans = unknown;
+    int n = 2;
+    if (in_domain) {
+        plans = partial;
+        n = 3;
+    } else if (answer == NOE_RELEVANCE_FOUND) {
+        plans = found;
+        n = noe_relevance_is_blind(p->relevance, rule) ? 4 : 3;
+    }
     for (int i = 0; i < n; i++) {
         if (!follow(p, &plans[i], rule, instances, n_instances, in_domain, proof))
             continue;
