@@ -6,7 +6,7 @@
 #include "onnx_io/run.h"
 #include "onnx_io/run/npy.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/mutate_model.h"
+#include "tests/onnx_io/mutate_model.h"
 #include <stdlib.h>
 #include <string.h>
 

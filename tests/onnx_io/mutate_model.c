@@ -4,7 +4,7 @@
  * values stand (sizes, attributes, small integer tensors, operators, operands), and
  * packed again, so that most results get as far as the executor.
  */
-#include "tests/fuzz/mutate_model.h"
+#include "tests/onnx_io/mutate_model.h"
 #include "core/base/mem.h"
 #include "onnx.pb-c.h"
 #include "onnx_io/run/call.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef NOE_TESTS_FUZZ_MUTATE_MODEL_H
-#define NOE_TESTS_FUZZ_MUTATE_MODEL_H
+#ifndef NOE_TESTS_ONNX_IO_MUTATE_MODEL_H
+#define NOE_TESTS_ONNX_IO_MUTATE_MODEL_H
 
 #include "core/base/mem.h"
 #include "core/base/rng.h"
