@@ -41,10 +41,13 @@ void noe_eval_fe(const struct noe_field *field, noe_op op, const noe_params *par
                  const noe_tensor_fe *in, int n_in, noe_tensor_fe *out);
 
 /* Value of a weight node of g (is_weight): leaf data, constants, and operators on them,
- * computed in f64 and rounded once to f32. Result in arena, elements of its f32 type.
- */
+ * computed in f64 and rounded once, at the end and before a cast. Result in arena: as
+ * f32, in which executors compute, or as its own type is stored in models. */
 NOE_NODISCARD noe_status noe_weight_value(const noe_graph *g, noe_ref r,
                                           noe_arena *arena, float **data,
                                           noe_error *err);
+NOE_NODISCARD noe_status noe_weight_stored(const noe_graph *g, noe_ref r,
+                                           noe_arena *arena, void **data,
+                                           noe_error *err);
 
 #endif

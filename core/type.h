@@ -49,9 +49,18 @@ typedef enum noe_dtype {
 
 const char *noe_dtype_name(noe_dtype d);
 size_t noe_dtype_bytes(noe_dtype d);
-/* The executors and the folding of weights compute with it: f32, and bool, whose values
- * are 0 and 1 of f32 there. */
+bool noe_dtype_is_floating(noe_dtype d);
+/* The algebra has values of it: real numbers, of which each floating-point type has
+ * some, and bool, whose values are 0 and 1. Which operators take them:
+ * noe_op_computes. */
 bool noe_dtype_is_computed(noe_dtype d);
+/* x rounded to the nearest number of a floating-point type, ties to even, as IEEE 754
+ * and ONNX's Cast do; beyond the largest number it is infinite, NaN stays NaN. */
+double noe_dtype_round(noe_dtype d, double x);
+/* Numbers stored as d, bool or a floating-point type (native byte order), as doubles,
+ * and back; the way back rounds. */
+void noe_dtype_load(noe_dtype d, const void *from, int64_t n, double *to);
+void noe_dtype_store(noe_dtype d, const double *from, int64_t n, void *to);
 noe_dtype noe_dtype_from_onnx(int32_t onnx); /* NOE_UNKNOWN for what we lack */
 int32_t noe_dtype_to_onnx(noe_dtype d);
 bool noe_dtype_from_name(const char *name, size_t len, noe_dtype *d);

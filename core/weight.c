@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Values of weight-only subgraphs: everything that the node needs is evaluated in f64,
- * in the graph's (topological) order, and the result is rounded to f32 once, so that
+ * in the graph's (topological) order, and the result is rounded once, so that
  * folding a chain of operators at optimization time is at least as exact as running it.
  * Intermediate values are freed after their last use.
  */
@@ -44,15 +44,7 @@ static noe_status load(const folding *f, uint32_t node, noe_error *err)
     if (!leaf->data || leaf->data_bytes != (size_t)n * width)
         return noe_fail(err, NOE_ERR_UNSUPPORTED, "weight \"%s\" has no data",
                         leaf->name);
-    for (int64_t i = 0; i < n; i++) {
-        float x;
-        if (leaf->type.dtype == NOE_BOOL) {
-            f->value[node][i] = ((const char *)leaf->data)[i] != 0;
-            continue;
-        }
-        memcpy(&x, (const char *)leaf->data + (size_t)i * sizeof x, sizeof x);
-        f->value[node][i] = (double)x;
-    }
+    noe_dtype_load(leaf->type.dtype, leaf->data, n, f->value[node]);
     return NOE_OK;
 }
 
@@ -69,6 +61,14 @@ static void release_inputs(folding *f, uint32_t node)
     }
 }
 
+/* A cast rounds what a run has: a value of the operand's type. */
+static void round_operand(folding *f, noe_ref r)
+{
+    double *x = f->value[r.node];
+    for (int64_t i = 0; i < elements(f, r.node); i++)
+        x[i] = noe_dtype_round(noe_graph_type(f->g, r)->dtype, x[i]);
+}
+
 static void compute(folding *f, uint32_t node)
 {
     const noe_node *n = noe_graph_node(f->g, node);
@@ -78,6 +78,8 @@ static void compute(folding *f, uint32_t node)
     for (uint32_t k = 0; k < n->n_inputs; k++)
         in[k] = (noe_tensor_f64){noe_graph_type(f->g, refs[k])->shape,
                                  f->value[refs[k].node]};
+    if (n->op == NOE_OP_CAST)
+        round_operand(f, refs[0]);
     noe_eval_f64(n->op, n->params, in, (int)n->n_inputs, &out);
     release_inputs(f, node);
 }
@@ -86,8 +88,7 @@ static noe_status fold_node(folding *f, uint32_t node, noe_error *err)
 {
     const noe_node *n = noe_graph_node(f->g, node);
     if (!noe_dtype_is_computed(n->types[0].dtype))
-        return noe_fail(err, NOE_ERR_UNSUPPORTED,
-                        "only f32 weights are computed, not %s",
+        return noe_fail(err, NOE_ERR_UNSUPPORTED, "weights of type %s are not computed",
                         noe_dtype_name(n->types[0].dtype));
     f->live += elements(f, node);
     if (f->live > MAX_LIVE_ELEMENTS)
@@ -101,7 +102,8 @@ static noe_status fold_node(folding *f, uint32_t node, noe_error *err)
     return NOE_OK;
 }
 
-static noe_status fold(folding *f, noe_arena *arena, float **data, noe_error *err)
+static noe_status fold(folding *f, noe_arena *arena, noe_dtype as, void **data,
+                       noe_error *err)
 {
     count_uses(f);
     for (uint32_t i = 0; i <= f->root; i++) {
@@ -109,23 +111,37 @@ static noe_status fold(folding *f, noe_arena *arena, float **data, noe_error *er
             NOE_TRY(fold_node(f, i, err));
     }
     int64_t n = elements(f, f->root);
-    *data = noe_arena_alloc(arena, (size_t)n * sizeof(float));
-    for (int64_t i = 0; i < n; i++)
-        (*data)[i] = (float)f->value[f->root][i];
+    *data = noe_arena_alloc(arena, (size_t)n * noe_dtype_bytes(as) + 1);
+    noe_dtype_store(as, f->value[f->root], n, *data);
     return NOE_OK;
 }
 
-noe_status noe_weight_value(const noe_graph *g, noe_ref r, noe_arena *arena,
-                            float **data, noe_error *err)
+static noe_status weight_as(const noe_graph *g, noe_ref r, noe_dtype as,
+                            noe_arena *arena, void **data, noe_error *err)
 {
     NOE_ASSERT(noe_graph_node(g, r.node)->is_weight && r.port == 0);
     folding f = {.g = g, .root = r.node};
     f.uses = noe_calloc(r.node + 1, sizeof *f.uses);
     f.value = noe_calloc(r.node + 1, sizeof *f.value);
-    noe_status s = fold(&f, arena, data, err);
+    noe_status s = fold(&f, arena, as, data, err);
     for (uint32_t i = 0; i <= r.node; i++)
         free(f.value[i]);
     free(f.value);
     free(f.uses);
     return s;
+}
+
+noe_status noe_weight_value(const noe_graph *g, noe_ref r, noe_arena *arena,
+                            float **data, noe_error *err)
+{
+    void *floats = NULL;
+    noe_status s = weight_as(g, r, NOE_F32, arena, &floats, err);
+    *data = floats;
+    return s;
+}
+
+noe_status noe_weight_stored(const noe_graph *g, noe_ref r, noe_arena *arena,
+                             void **data, noe_error *err)
+{
+    return weight_as(g, r, noe_graph_type(g, r)->dtype, arena, data, err);
 }

@@ -275,8 +275,8 @@ static noe_status compute_weight(noe_exporter *x, uint32_t i)
     noe_plan *p = &x->plans[i];
     const noe_type *type = &x->g->nodes[i].types[0];
     if (!p->data) {
-        float *data;
-        NOE_TRY(noe_weight_value(x->g, (noe_ref){i, 0}, &x->arena, &data, x->err));
+        void *data;
+        NOE_TRY(noe_weight_stored(x->g, (noe_ref){i, 0}, &x->arena, &data, x->err));
         p->data = data;
         p->bytes = (size_t)type_bytes(type);
     }

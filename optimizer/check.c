@@ -11,7 +11,7 @@ typedef struct runner {
     const noe_check_options *options;
     noe_executor *executor[2]; /* of the original, of the result */
     float **inputs;
-    bool *is_truth;        /* of each input: it is of type bool */
+    noe_dtype *types;      /* of the inputs */
     const void **defaults; /* of the inputs that have one, else NULL */
     int64_t *input_elements;
     uint32_t n_inputs;
@@ -32,10 +32,21 @@ static void fill_input(float *x, int64_t n, int style, noe_rng *rng)
     }
 }
 
-static void make_truth(float *x, int64_t n)
+/* Values that the type has. */
+static void make_typed(float *x, int64_t n, noe_dtype d)
 {
     for (int64_t i = 0; i < n; i++)
-        x[i] = x[i] > 0;
+        x[i] = d == NOE_BOOL ? x[i] > 0 : (float)noe_dtype_round(d, (double)x[i]);
+}
+
+/* In the form in which executors compute. */
+static void load_default(float *x, int64_t n, const noe_leaf *leaf)
+{
+    double *wide = noe_malloc((size_t)n * sizeof *wide + 1);
+    noe_dtype_load(leaf->type.dtype, leaf->data, n, wide);
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (float)wide[i];
+    free(wide);
 }
 
 static void make_inputs(runner *r, uint64_t seed, int run)
@@ -46,8 +57,7 @@ static void make_inputs(runner *r, uint64_t seed, int run)
         noe_rng rng =
             noe_rng_split(seed, "check input", ((uint64_t)run << 32) | (uint64_t)i);
         fill_input(r->inputs[i], r->input_elements[i], run % 3, &rng);
-        if (r->is_truth[i])
-            make_truth(r->inputs[i], r->input_elements[i]);
+        make_typed(r->inputs[i], r->input_elements[i], r->types[i]);
     }
 }
 
@@ -137,17 +147,17 @@ static void make_buffers(runner *r)
     r->inputs = noe_calloc(g->n_nodes + 1, sizeof *r->inputs);
     r->input_elements = noe_calloc(g->n_nodes + 1, sizeof *r->input_elements);
     r->defaults = noe_calloc(g->n_nodes + 1, sizeof *r->defaults);
-    r->is_truth = noe_calloc(g->n_nodes + 1, sizeof *r->is_truth);
+    r->types = noe_calloc(g->n_nodes + 1, sizeof *r->types);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         if (g->nodes[i].op != NOE_OP_INPUT)
             continue;
         r->inputs[r->n_inputs] =
             new_tensor(g->nodes[i].types, &r->input_elements[r->n_inputs]);
         const noe_leaf *leaf = noe_graph_leaf_of(g, i);
-        r->is_truth[r->n_inputs] = leaf->type.dtype == NOE_BOOL;
-        r->defaults[r->n_inputs] = r->is_truth[r->n_inputs] ? NULL : leaf->data;
+        r->types[r->n_inputs] = leaf->type.dtype;
+        r->defaults[r->n_inputs] = leaf->type.dtype == NOE_BOOL ? NULL : leaf->data;
         if (r->defaults[r->n_inputs])
-            memcpy(r->inputs[r->n_inputs], leaf->data, leaf->data_bytes);
+            load_default(r->inputs[r->n_inputs], r->input_elements[r->n_inputs], leaf);
         r->n_inputs++;
     }
     r->output_elements = noe_calloc(g->n_outputs + 1, sizeof *r->output_elements);
@@ -173,7 +183,7 @@ static void clear_runner(runner *r)
     free(r->inputs);
     free(r->input_elements);
     free(r->defaults);
-    free(r->is_truth);
+    free(r->types);
     free(r->output_elements);
 }
 

@@ -4,8 +4,9 @@
  * inputs by the project's own executor and compared output by output: types, shapes,
  * where NaN and infinities stand, and numbers within a tolerance that is relative to
  * the largest magnitude of the tensor (rules that reassociate sums change the last
- * bits, and by more where large terms cancel). Values that are not f32 are never
- * computed: they must be the same nodes (cut.h).
+ * bits, and by more where large terms cancel). Values that are not floating point are
+ * never computed: they must be the same nodes (cut.h). f64 is computed in f32, like all
+ * types: nothing but layout and casts is done in it.
  *
  * Inputs are random, in turn: normal (variance 1); sparse and large (half zeros, both
  * signs, up to some hundreds); positive and small. More runs repeat these with other

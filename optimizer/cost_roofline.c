@@ -13,6 +13,11 @@ static double elements(const noe_graph *g, noe_ref r)
     return (double)noe_shape_elements(&noe_graph_type(g, r)->shape);
 }
 
+static double bytes_of(const noe_graph *g, noe_ref r)
+{
+    return elements(g, r) * (double)noe_dtype_bytes(noe_graph_type(g, r)->dtype);
+}
+
 /* Multiply-adds for one output element. Products: the contracted length, which is that
  * of the left operand's rows (matmul) or of one filter (conv); windows and reductions:
  * a kernel_shape, or as many inputs as there are to an output. */
@@ -48,12 +53,12 @@ double noe_roofline_seconds(const noe_cost_model *m, noe_kernels *k, uint32_t i)
     double flops = 0, bytes = 0;
     noe_kernel_key(k, i); /* collects the outer values */
     for (uint32_t o = 0; o < k->n_outer; o++)
-        bytes += elements(g, k->outer[o]) * sizeof(float);
+        bytes += bytes_of(g, k->outer[o]);
     for (uint32_t j = k->first[i]; j < k->first[i + 1]; j++) {
         uint32_t node = k->members[j];
         flops += 2 * elements(g, (noe_ref){node, 0}) * work_per_output(g, node);
     }
-    bytes += elements(g, (noe_ref){k->members[k->first[i + 1] - 1], 0}) * sizeof(float);
+    bytes += bytes_of(g, (noe_ref){k->members[k->first[i + 1] - 1], 0});
     return fmax(flops / FLOPS_A_SECOND, bytes / BYTES_A_SECOND) + CALL_SECONDS;
 }
 

@@ -39,7 +39,7 @@ static bool is_computed(const noe_graph *g, noe_ref r)
 {
     const noe_node *n = noe_graph_node(g, r.node);
     return (n->op < NOE_OP_COUNT || n->op == NOE_OP_WEIGHT) &&
-           n->types[r.port].dtype == NOE_F32;
+           noe_dtype_is_floating(n->types[r.port].dtype);
 }
 
 static void push_pair(cutter *c, noe_ref a, noe_ref b, char *label)

@@ -3,11 +3,11 @@
  * Two graphs of one model, made executable and comparable.
  *
  * A model may hold nodes that the algebra does not speak about, and values that are not
- * f32. Both graphs are cut there, at the same places: what such a node gives becomes an
- * input (the same in both graphs), what it takes becomes an output to compare. Opaque
- * nodes correspond by number; what lies between them and is not f32 must be the same
- * nodes, since no rule speaks about it. If all pairs of outputs agree on all inputs,
- * the two models agree, whatever the opaque nodes do.
+ * floating point. Both graphs are cut there, at the same places: what such a node gives
+ * becomes an input (the same in both graphs), what it takes becomes an output to
+ * compare. Opaque nodes correspond by number; what lies between them and is not
+ * floating point must be the same nodes, since no rule speaks about it. If all pairs of
+ * outputs agree on all inputs, the two models agree, whatever the opaque nodes do.
  */
 #ifndef NOE_OPTIMIZER_CUT_H
 #define NOE_OPTIMIZER_CUT_H

@@ -158,16 +158,21 @@ uint64_t noe_kernel_key(noe_kernels *k, uint32_t i)
 
 /* Values in [-0.5, 0.5): a short random pattern, repeated. Kernels' times do not depend
  * on values as long as they are ordinary numbers. */
-static const float *random_weight(noe_arena *arena, int64_t elements, uint32_t number)
+static const void *random_weight(noe_arena *arena, noe_dtype dtype, int64_t elements,
+                                 uint32_t number)
 {
     enum { PATTERN = 4096 };
-    float *data = noe_arena_alloc(arena, (size_t)elements * sizeof *data);
+    double values[PATTERN];
+    int64_t n = elements < PATTERN ? elements : PATTERN;
+    size_t width = noe_dtype_bytes(dtype);
+    char *data = noe_arena_alloc(arena, (size_t)elements * width + 1);
     noe_rng rng = noe_rng_split(1, "kernel weight", number);
-    for (int64_t i = 0; i < elements && i < PATTERN; i++)
-        data[i] = (float)noe_rng_unit(&rng) - 0.5F;
+    for (int64_t i = 0; i < n; i++)
+        values[i] = (double)((float)noe_rng_unit(&rng) - 0.5F);
+    noe_dtype_store(dtype, values, n, data);
     for (int64_t i = PATTERN; i < elements; i += PATTERN) {
-        int64_t n = elements - i < PATTERN ? elements - i : PATTERN;
-        memcpy(data + i, data, (size_t)n * sizeof *data);
+        n = elements - i < PATTERN ? elements - i : PATTERN;
+        memcpy(data + (size_t)i * width, data, (size_t)n * width);
     }
     return data;
 }
@@ -183,8 +188,8 @@ static noe_ref outer_leaf(noe_kernels *k, noe_graph *dst, uint32_t number,
     char name[32];
     snprintf(name, sizeof name, "%c%u", is_weight ? 'w' : 'x', rank);
     if (is_weight && with_data)
-        data = random_weight(noe_pool_arena(dst->pool), elements, rank);
-    size_t bytes = data ? (size_t)elements * sizeof(float) : 0;
+        data = random_weight(noe_pool_arena(dst->pool), type->dtype, elements, rank);
+    size_t bytes = data ? (size_t)elements * noe_dtype_bytes(type->dtype) : 0;
     uint32_t leaf = noe_pool_add_leaf(dst->pool, name, type, data, bytes, NULL);
     return noe_graph_leaf(dst, is_weight ? NOE_OP_WEIGHT : NOE_OP_INPUT, leaf);
 }

@@ -52,7 +52,8 @@ static noe_status find_better(const noe_env *env, const noe_graph *g,
 static bool has_other_types(const noe_graph *g)
 {
     for (uint32_t i = 0; i < g->n_nodes; i++) {
-        if (g->nodes[i].op < NOE_OP_COUNT && g->nodes[i].types[0].dtype != NOE_F32)
+        if (g->nodes[i].op < NOE_OP_COUNT &&
+            !noe_dtype_is_floating(g->nodes[i].types[0].dtype))
             return true;
     }
     return false;

@@ -60,7 +60,8 @@ static noe_status check_node(const noe_graph *g, uint32_t i, noe_error *err)
                         "node %u: an operator outside the algebra cannot be run", i);
     int64_t elements = noe_shape_elements(&n->types[0].shape);
     if (!noe_dtype_is_computed(n->types[0].dtype) || elements < 0)
-        return fail_on_type(g, i, NOE_ERR_UNSUPPORTED, "want f32 of known shape", err);
+        return fail_on_type(g, i, NOE_ERR_UNSUPPORTED,
+                            "want floating point or bool of known shape", err);
     if ((uint64_t)elements * sizeof(float) > noe_memory_limit())
         return fail_on_type(g, i, NOE_ERR_LIMIT, "larger than the memory", err);
     return NOE_OK;

@@ -46,7 +46,10 @@ typedef struct ort_remote {
     uint32_t id, life;
     uint64_t in_bytes, out_bytes;
     uint32_t n_in, n_out;
-    size_t *sizes; /* bytes of each input, then of each output */
+    struct tensor {
+        noe_dtype dtype;
+        int64_t elements;
+    } * tensors; /* each input, then each output */
 } ort_remote;
 
 static noe_backend_vtable const vtable;
@@ -226,21 +229,20 @@ static noe_status prepare_bytes(ort_backend *o, const noe_buf *extra, const void
     return NOE_OK;
 }
 
-static size_t type_bytes(const noe_type *t)
+static void note_tensor(ort_remote *e, uint32_t at, const noe_type *t)
 {
-    return (size_t)noe_shape_elements(&t->shape) * noe_dtype_bytes(t->dtype);
+    e->tensors[at] = (struct tensor){t->dtype, noe_shape_elements(&t->shape)};
 }
 
-static void note_sizes(ort_remote *e, const noe_graph *g)
+static void note_tensors(ort_remote *e, const noe_graph *g)
 {
-    e->sizes = noe_calloc((size_t)g->n_nodes + g->n_outputs + 1, sizeof *e->sizes);
+    e->tensors = noe_calloc((size_t)g->n_nodes + g->n_outputs + 1, sizeof *e->tensors);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         if (g->nodes[i].op == NOE_OP_INPUT)
-            e->sizes[e->n_in++] = type_bytes(g->nodes[i].types);
+            note_tensor(e, e->n_in++, g->nodes[i].types);
     }
     for (uint32_t i = 0; i < g->n_outputs; i++)
-        e->sizes[e->n_in + e->n_out++] =
-            type_bytes(noe_graph_type(g, g->outputs[i].ref));
+        note_tensor(e, e->n_in + e->n_out++, noe_graph_type(g, g->outputs[i].ref));
 }
 
 /* Does a graph ask for any work? One without operators is not worth a session. */
@@ -276,17 +278,30 @@ static noe_status prepare(noe_backend *b, const noe_graph *g,
     if (status != NOE_OK)
         return status;
     e->base.n_calls = works;
-    note_sizes(e, g);
+    note_tensors(e, g);
     *out = &e->base;
     return NOE_OK;
 }
 
-static void pack(char *to, const float *const *from, const size_t *sizes, uint32_t n)
+/* The caller's floats as the model has them, and back. Return the end. */
+static char *put_tensor(char *to, const float *from, const struct tensor *t)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        memcpy(to, from[i], sizes[i]);
-        to += sizes[i];
-    }
+    double *wide = noe_malloc((size_t)t->elements * sizeof *wide + 1);
+    for (int64_t i = 0; i < t->elements; i++)
+        wide[i] = (double)from[i];
+    noe_dtype_store(t->dtype, wide, t->elements, to);
+    free(wide);
+    return to + (size_t)t->elements * noe_dtype_bytes(t->dtype);
+}
+
+static const char *get_tensor(const char *from, float *to, const struct tensor *t)
+{
+    double *wide = noe_malloc((size_t)t->elements * sizeof *wide + 1);
+    noe_dtype_load(t->dtype, from, t->elements, wide);
+    for (int64_t i = 0; i < t->elements; i++)
+        to[i] = (float)wide[i];
+    free(wide);
+    return from + (size_t)t->elements * noe_dtype_bytes(t->dtype);
 }
 
 static noe_status run(noe_executor *executor, const float *const *inputs,
@@ -300,14 +315,14 @@ static noe_status run(noe_executor *executor, const float *const *inputs,
     noe_ort_answer a;
     noe_ort_request q = {.verb = NOE_ORT_RUN, .a = e->id};
     char *body = noe_malloc(e->in_bytes + 1), *result = NULL;
-    pack(body, inputs, e->sizes, e->n_in);
+    char *end = body;
+    for (uint32_t i = 0; i < e->n_in; i++)
+        end = put_tensor(end, inputs[i], &e->tensors[i]);
     noe_status status = ask(o, &q, NULL, body, e->in_bytes, &a, &result, err);
     free(body);
     const char *at = result;
-    for (uint32_t i = 0; status == NOE_OK && i < e->n_out; i++) {
-        memcpy(outputs[i], at, e->sizes[e->n_in + i]);
-        at += e->sizes[e->n_in + i];
-    }
+    for (uint32_t i = 0; status == NOE_OK && i < e->n_out; i++)
+        at = get_tensor(at, outputs[i], &e->tensors[e->n_in + i]);
     free(result);
     return status;
 }
@@ -352,7 +367,7 @@ static void release(noe_executor *executor)
     if (o->pid != 0 && e->life == o->life &&
         ask_about(executor, NULL, NOE_ORT_RELEASE, 0, &a, &ignored) != NOE_OK)
         noe_log(o->base.env, NOE_LOG_DEBUG, "%s", ignored.text);
-    free(e->sizes);
+    free(e->tensors);
     free(e);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "core/type.h"
+#include <math.h>
 #include "tests/support/support.h"
 
 static noe_shape shape(int rank, int64_t a, int64_t b, int64_t c)
@@ -57,6 +58,86 @@ START_TEST(test_shape_broadcast)
         noe_shape_print(&text, &out);
         ck_assert_str_eq(text.text, broadcasts[_i].want);
         noe_buf_clear(&text);
+    }
+}
+END_TEST
+
+/* Numbers and what they are rounded to: ties to even, subnormals, overflow. */
+static const struct {
+    noe_dtype dtype;
+    double from, to;
+} rounded[] = {
+    {NOE_F16, 1.5, 1.5},
+    {NOE_F16, 2049, 2048},
+    {NOE_F16, 2051, 2052},
+    {NOE_F16, -2049.0001, -2050},
+    {NOE_F16, 65504, 65504},
+    {NOE_F16, 65519.99, 65504},
+    {NOE_F16, 65520, INFINITY},
+    {NOE_F16, -1e9, -INFINITY},
+    {NOE_F16, 0x1p-24, 0x1p-24},
+    {NOE_F16, 0x1.8p-24, 0x1p-23},
+    {NOE_F16, 0x1p-25, 0},
+    {NOE_F16, 0x1.0001p-25, 0x1p-24},
+    {NOE_F16, 0x1.FFFp-15, 0x1p-14},
+    /* in one step: by way of f32 it would be 1 */
+    {NOE_F16, 1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-10},
+    {NOE_BF16, 257, 256},
+    {NOE_BF16, 259, 260},
+    {NOE_BF16, 0x1.FEp127, 0x1.FEp127},
+    {NOE_BF16, 0x1.FFp127, INFINITY},
+    {NOE_BF16, 0x1p-133, 0x1p-133},
+    {NOE_BF16, 0x1p-134, 0},
+    {NOE_F32, 16777217, 16777216},
+    {NOE_F64, 0.1, 0.1},
+    {NOE_F16, INFINITY, INFINITY},
+};
+
+START_TEST(test_dtype_round)
+{
+    double got = noe_dtype_round(rounded[_i].dtype, rounded[_i].from);
+    ck_assert_msg(got == rounded[_i].to, "%s: %a became %a, want %a",
+                  noe_dtype_name(rounded[_i].dtype), rounded[_i].from, got,
+                  rounded[_i].to);
+    ck_assert(isnan(noe_dtype_round(rounded[_i].dtype, NAN)));
+    ck_assert(signbit(noe_dtype_round(rounded[_i].dtype, -0.0)));
+}
+END_TEST
+
+/* Bits of x as it is stored. */
+static uint16_t stored(noe_dtype d, double x)
+{
+    uint16_t bits;
+    noe_dtype_store(d, &x, 1, &bits);
+    return bits;
+}
+
+/* The number comes back, is what rounding keeps, and is larger than the one before;
+ * what lies halfway between the two goes to the even one. NaN stays NaN. */
+static bool is_right(noe_dtype d, uint16_t bits, double *before)
+{
+    double x, back;
+    noe_dtype_load(d, &bits, 1, &x);
+    uint16_t again = stored(d, x);
+    noe_dtype_load(d, &again, 1, &back);
+    if (isnan(x))
+        return isnan(back);
+    bool right =
+        again == bits && noe_dtype_round(d, x) == x && !!signbit(x) == (bits >> 15);
+    if (bits & 0x7FFF && isfinite(x))
+        right = right && fabs(x) > fabs(*before) &&
+                stored(d, (x + *before) / 2) == (bits & 1 ? bits - 1 : bits);
+    *before = x;
+    return right;
+}
+
+START_TEST(test_dtype_every_half)
+{
+    noe_dtype d = _i ? NOE_BF16 : NOE_F16;
+    double before = 0;
+    for (uint32_t bits = 0; bits < 0x10000; bits++) {
+        if (!is_right(d, (uint16_t)bits, &before)) /* a passed assertion is slow */
+            ck_abort_msg("%s %04x", noe_dtype_name(d), bits);
     }
 }
 END_TEST
@@ -139,6 +220,9 @@ Suite *suite_type(void)
     tcase_add_test(tc, test_dtype_unknown_names_and_numbers);
     tcase_add_loop_test(tc, test_shape_broadcast, 0,
                         (int)(sizeof broadcasts / sizeof *broadcasts));
+    tcase_add_loop_test(tc, test_dtype_round, 0,
+                        (int)(sizeof rounded / sizeof *rounded));
+    tcase_add_loop_test(tc, test_dtype_every_half, 0, 2);
     tcase_add_test(tc, test_shape_broadcast_in_place);
     tcase_add_test(tc, test_shape_elements);
     tcase_add_test(tc, test_shape_equality_of_unknowns);

@@ -23,11 +23,11 @@ const float *noe_random_input(void *ctx, const noe_leaf *leaf)
 static float *weight_of(const noe_leaf *leaf, noe_arena *arena)
 {
     int64_t n = noe_shape_elements(&leaf->type.shape);
-    if (leaf->type.dtype != NOE_BOOL)
-        return (float *)leaf->data;
+    double *wide = NOE_NEW_N(arena, double, n);
     float *data = NOE_NEW_N(arena, float, n);
+    noe_dtype_load(leaf->type.dtype, leaf->data, n, wide);
     for (int64_t i = 0; i < n; i++)
-        data[i] = ((const char *)leaf->data)[i] != 0;
+        data[i] = (float)wide[i];
     return data;
 }
 

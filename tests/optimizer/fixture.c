@@ -7,14 +7,17 @@
 static uint32_t weight_with_values(noe_pool *pool, const noe_leaf *leaf)
 {
     int64_t n = noe_shape_elements(&leaf->type.shape);
-    float *data = noe_arena_alloc(noe_pool_arena(pool), (size_t)n * sizeof *data + 1);
+    size_t bytes = (size_t)n * noe_dtype_bytes(leaf->type.dtype);
+    double *values = noe_malloc((size_t)n * sizeof *values + 1);
+    void *data = noe_arena_alloc(noe_pool_arena(pool), bytes + 1);
     noe_rng rng = noe_rng_split(1, leaf->name, 0);
     char *name = noe_strdup(leaf->name);
     noe_type type = leaf->type; /* the leaf may move when the pool grows */
     for (int64_t i = 0; i < n; i++)
-        data[i] = (float)(2 * noe_rng_unit(&rng) - 1);
-    uint32_t made =
-        noe_pool_add_leaf(pool, name, &type, data, (size_t)n * sizeof *data, NULL);
+        values[i] = 2 * noe_rng_unit(&rng) - 1;
+    noe_dtype_store(type.dtype, values, n, data);
+    uint32_t made = noe_pool_add_leaf(pool, name, &type, data, bytes, NULL);
+    free(values);
     free(name);
     return made;
 }
