@@ -60,12 +60,16 @@ noe_field noe_field_make(uint64_t seed)
         uint32_t root = (uint32_t)noe_rng_below(&rng, NOE_FIELD_P);
         f.g = mul_mod(root, root, NOE_FIELD_P);
     } while (f.g <= 1);
+    /* Each power from two about half as large: few wait for one another. */
     uint32_t base = f.g;
     for (int w = 0; w < NOE_FIELD_WINDOWS; w++) {
-        f.power[w][0] = 1;
-        for (int d = 1; d < NOE_FIELD_DIGITS; d++)
-            f.power[w][d] = mul_mod(f.power[w][d - 1], base, NOE_FIELD_P);
-        base = mul_mod(f.power[w][NOE_FIELD_DIGITS - 1], base, NOE_FIELD_P);
+        uint32_t *power = f.power[w];
+        power[0] = 1;
+        power[1] = base;
+        for (int d = 2; d < NOE_FIELD_DIGITS; d++)
+            power[d] = mul_mod(power[d / 2], power[d - d / 2], NOE_FIELD_P);
+        for (int i = 0; i < WINDOW_BITS; i++)
+            base = mul_mod(base, base, NOE_FIELD_P);
     }
     return f;
 }

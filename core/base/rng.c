@@ -36,12 +36,11 @@ uint64_t noe_rng_next(noe_rng *r)
 uint64_t noe_rng_below(noe_rng *r, uint64_t n)
 {
     NOE_ASSERT(n > 0);
-    /* The first 2^64 mod n outputs are refused: the others fall evenly on 0..n-1. */
-    uint64_t refused = (0 - n) % n;
-    uint64_t x;
-    do {
+    /* The first 2^64 mod n outputs are refused: the others fall evenly on 0..n-1. They
+     * are below n, so that their number is hardly ever needed. */
+    uint64_t x = noe_rng_next(r);
+    while (x < n && x < (0 - n) % n)
         x = noe_rng_next(r);
-    } while (x < refused);
     return x % n;
 }
 
