@@ -403,38 +403,50 @@ static bool has_axes(const noe_rule *rule)
     return false;
 }
 
-static bool survives_widely(const noe_rule *rule, uint64_t seed, int base_rank,
-                            int n_instances, noe_look *look)
+/* Axes that are told apart by nothing but the rule: all sizes alike. A rank at which
+ * nothing was found is not tried again. */
+static bool survives_alike(const noe_rule *rule, uint64_t seed, int n,
+                           noe_instance *inst)
 {
-    noe_instance *inst = noe_malloc(2 * sizeof *inst);
     uint32_t barren = 0;
-    bool ok = true;
-    /* Axes that are told apart by nothing but the rule. */
-    for (int i = 0; i < n_instances && has_axes(rule) && ok; i++) {
+    for (int i = 0; i < n; i++) {
+        int rank = 2 + i % 3;
         noe_rng rng = noe_rng_split(seed, "equal", (uint64_t)i);
-        noe_instance_style style = {.rank = 2 + i % 3, .dims = 5, .max_elements = 1200};
-        for (int k = 0; k < ATTEMPTS / 4; k++) {
-            if (!noe_instance_try(rule, &rng, &style, &inst[1]))
-                continue;
-            ok = noe_field_agrees(rule, &inst[1], seed, n_instances + i, 1);
-            break;
-        }
+        noe_instance_style style = {.rank = rank, .dims = 5, .max_elements = 1200};
+        bool found = false;
+        for (int k = 0; k < ATTEMPTS / 4 && !found && !(barren >> rank & 1); k++)
+            found = noe_instance_try(rule, &rng, &style, inst);
+        barren |= (uint32_t)!found << rank;
+        if (found && !noe_field_agrees(rule, inst, seed, n + i, 1))
+            return false;
     }
-    for (int i = 0; i < n_instances && ok; i++) {
-        noe_instance *x = &inst[look->n_found > 0];
-        if (i >= n_instances / 2 && look->n_found == 0)
+    return true;
+}
+
+bool noe_rule_survives_widely(const noe_rule *rule, uint64_t seed, int base_rank, int n,
+                              noe_instance *wrong, noe_look *look)
+{
+    noe_instance *inst = noe_malloc(2 * sizeof *inst), *x = &inst[1];
+    uint32_t barren = 0;
+    bool ok = !has_axes(rule) || survives_alike(rule, seed, n, x);
+    for (int i = 0; i < n && ok; i++) {
+        if (i >= n / 2 && look->n_found == 0)
             break; /* what never fitted hardly ever will */
+        x = &inst[look->n_found > 0];
         if (!find_instance(rule, seed, i, base_rank, look->ranks, &barren, x))
             continue;
         note_instance(rule, &inst[0], x, look);
         look->n_found++;
         ok = noe_field_agrees(rule, x, seed, i, 2);
     }
+    if (!ok && wrong)
+        *wrong = *x;
     free(inst);
     return ok;
 }
 
-bool noe_rule_survives_search(const noe_rule *rule, uint64_t seed, int n)
+bool noe_rule_survives_search(const noe_rule *rule, uint64_t seed, int n,
+                              noe_instance *wrong)
 {
     noe_instance *inst = noe_malloc(sizeof *inst);
     bool ok = true;
@@ -445,19 +457,19 @@ bool noe_rule_survives_search(const noe_rule *rule, uint64_t seed, int n)
         else if (i >= n / 4)
             break;
     }
+    if (!ok && wrong)
+        *wrong = *inst;
     free(inst);
     return ok;
 }
 
-bool noe_rule_survives(const noe_rule *rule, const noe_binding *base, int base_rank,
-                       const noe_param *param, uint64_t seed, int n_wide,
-                       noe_look *look)
+bool noe_rule_survives_near(const noe_rule *rule, const noe_binding *base,
+                            const noe_param *param, uint64_t seed, int *n_typed)
 {
-    *look = (noe_look){0};
     if (noe_rule_try(rule, base, seed) != NOE_TRIAL_EQUAL)
         return false;
-    look->n_typed = sweep(rule, base, param, seed);
-    for (int i = 0; i < VARIATIONS && look->n_typed >= 0; i++) {
+    *n_typed = sweep(rule, base, param, seed);
+    for (int i = 0; i < VARIATIONS && *n_typed >= 0; i++) {
         noe_rng rng = noe_rng_split(seed, "variation", (uint64_t)i);
         noe_binding b = *base;
         vary_types(&b, rule->n_vars, &rng);
@@ -465,7 +477,7 @@ bool noe_rule_survives(const noe_rule *rule, const noe_binding *base, int base_r
         if (noe_rule_try(rule, &b, noe_rng_next(&rng)) == NOE_TRIAL_DIFFERS)
             return false;
     }
-    return look->n_typed >= 0 && survives_widely(rule, seed, base_rank, n_wide, look);
+    return *n_typed >= 0;
 }
 
 bool noe_rule_is_oriented(const noe_rule *rule, int costly)

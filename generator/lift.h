@@ -5,6 +5,7 @@
 #ifndef NOE_GENERATOR_LIFT_H
 #define NOE_GENERATOR_LIFT_H
 
+#include "core/instance.h"
 #include "core/rule.h"
 #include "generator/pair.h"
 
@@ -30,7 +31,6 @@ noe_trial noe_rule_try(const noe_rule *rule, const noe_binding *binding, uint64_
 
 /* What was seen of a rule. */
 typedef struct noe_look {
-    int n_typed;     /* of the changes of one dimension */
     int n_found;     /* typed instances elsewhere */
     uint32_t ranks;  /* of the first output there, a bit each */
     uint32_t varied; /* parameter variables that had several values there */
@@ -38,18 +38,22 @@ typedef struct noe_look {
                                                dimension differed from this one's */
 } noe_look;
 
-/* Looks at the instance, at variations of it and at up to n_wide instances elsewhere:
- * false if the rule is wrong at one of them, or ill-typed at the instance itself. A
- * wrong bound of a slice, say, is not false elsewhere but ill-typed: n_typed and
- * n_found tell. param[i] is what parameter variable i stands for; base_rank is that of
- * the output. */
-bool noe_rule_survives(const noe_rule *rule, const noe_binding *base, int base_rank,
-                       const noe_param *param, uint64_t seed, int n_wide,
-                       noe_look *look);
+/* Looks at the instance and at variations of it: false if the rule is wrong at one of
+ * them, or ill-typed at the instance itself. A wrong bound of a slice, say, is not
+ * false elsewhere but ill-typed: n_typed tells. param[i] is what parameter variable i
+ * stands for. */
+bool noe_rule_survives_near(const noe_rule *rule, const noe_binding *base,
+                            const noe_param *param, uint64_t seed, int *n_typed);
+/* The same at up to n instances elsewhere, which takes longer; look, cleared before,
+ * gets what was seen of them; wrong, if not NULL, the one at which it is false.
+ * base_rank is that of the output where the pair was found. */
+bool noe_rule_survives_widely(const noe_rule *rule, uint64_t seed, int base_rank, int n,
+                              noe_instance *wrong, noe_look *look);
 
 /* Whether it holds at n instances that are found as the verifier finds them: ranks and
  * sizes are mixed more than in the above, and it takes longer. */
-bool noe_rule_survives_search(const noe_rule *rule, uint64_t seed, int n);
+bool noe_rule_survives_search(const noe_rule *rule, uint64_t seed, int n,
+                              noe_instance *wrong);
 
 /* Whether the left side is the one to rewrite: the costlier one (costly: 0 left, 1
  * right, -1 neither); then the larger; then the first in the alphabet. */

@@ -41,6 +41,11 @@ bool noe_slot_is_bound(const noe_slot *s)
     return s->param == NOE_PARAM_START || s->param == NOE_PARAM_END;
 }
 
+bool noe_slot_is_shape(const noe_slot *s)
+{
+    return s->param == NOE_PARAM_SHAPE;
+}
+
 bool noe_slot_is_perm(const noe_slot *s)
 {
     return s->param == NOE_PARAM_PERM;
@@ -61,6 +66,16 @@ int noe_slot_find(const noe_slot *s, noe_form_kind kind)
 {
     for (int f = 0; f < s->n_forms; f++) {
         if (s->forms[f].kind == kind)
+            return f;
+    }
+    return -1;
+}
+
+/* Number of a slot's first form of that kind, of which that is asked, or -1. */
+int noe_slot_find_asked(const noe_slot *s, noe_asked asked)
+{
+    for (int f = 0; f < s->n_forms; f++) {
+        if (s->forms[f].kind == NOE_FORM_VARIABLE && s->forms[f].asked == asked)
             return f;
     }
     return -1;

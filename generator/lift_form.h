@@ -111,6 +111,7 @@ typedef struct noe_choice {
 void noe_forms_collect(noe_forms *f, const noe_pair *pair, int costly);
 bool noe_slot_is_axis(const noe_slot *s);
 bool noe_slot_is_perm(const noe_slot *s);
+bool noe_slot_is_shape(const noe_slot *s);
 /* Of a slice. */
 bool noe_slot_is_bound(const noe_slot *s);
 /* What says how, not what: worth less than the axes. */
@@ -121,6 +122,8 @@ bool noe_slot_is_plain(const noe_slot *s);
 bool noe_slot_is_useless(const noe_slot *s);
 /* Number of the first form of a kind, or -1. */
 int noe_slot_find(const noe_slot *s, noe_form_kind kind);
+/* The same of a variable of which that is asked. */
+int noe_slot_find_asked(const noe_slot *s, noe_asked asked);
 /* Whether a form speaks of two other slots' variables. */
 bool noe_form_has_two(const noe_form *f);
 /* Forms that speak of other slots' variables do so only where these are variables. */
