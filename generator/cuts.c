@@ -94,10 +94,15 @@ static void cuts_transpose(const cut_query *q, uint32_t *cuts)
 
 static void cuts_slice(const cut_query *q, uint32_t *cuts)
 {
-    bool low = q->u->space->moves[q->e->move].kind == NOE_MOVE_LOW;
+    noe_move_kind kind = q->u->space->moves[q->e->move].kind;
+    bool low = kind == NOE_MOVE_LOW;
     int axis = (int)axis_of(q);
     uint32_t old = q->a->cuts[axis], at = q->e->b;
     memcpy(cuts, q->a->cuts, sizeof q->a->cuts);
+    if (kind == NOE_MOVE_PLAIN) {
+        cuts[axis] = 0; /* it has a step */
+        return;
+    }
     cuts[axis] = low ? old & ((UINT32_C(1) << at) - 1) : old >> at & ~UINT32_C(1);
 }
 

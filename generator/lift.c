@@ -70,6 +70,23 @@ static void keep_with_matrices(noe_lifter *l)
     keep_variant(l, &c);
 }
 
+/* Where one variable is a matrix and no batch, less may be asked of the others. */
+static void keep_with_one_rank(noe_lifter *l)
+{
+    noe_choice general = l->c;
+    noe_look look = l->look;
+    for (int v = 0; v < l->forms.pair->n_vars; v++) {
+        noe_choice c = general;
+        c.rank[v] = NOE_RANK_EXACTLY;
+        if (general.rank[v] != NOE_RANK_AT_LEAST || !noe_lifter_try(l, &c))
+            continue;
+        noe_lifter_drop_single_ranks(l, v);
+        if (memcmp(l->c.rank, c.rank, sizeof c.rank) != 0)
+            keep_variant(l, &l->c);
+        noe_lifter_take(l, &general, &look);
+    }
+}
+
 /* Axes that are variables lie outside of what is broadcast along them; operands are
  * equally large on them. */
 static void keep_with_axes(noe_lifter *l)
@@ -104,6 +121,7 @@ static void keep_with_conditions(noe_lifter *l)
     noe_choice c = l->c;
     if (noe_pair_has_op(l->forms.pair, NOE_OP_MATMUL))
         keep_with_matrices(l);
+    keep_with_one_rank(l);
     if (noe_choice_drop_dilations(&c, &l->forms))
         keep_variant(l, &c);
     c = l->c;
@@ -154,15 +172,17 @@ static void generalize(noe_lifter *l)
     noe_lifter_free_reshapes(l);
     noe_lifter_free_slots(l, noe_slot_is_shape);
     noe_lifter_drop_ranks(l);
+    if (noe_forms_have_elements(&l->forms)) /* steps vary where bounds do */
+        noe_lifter_free_slots(l, noe_slot_is_bound);
     noe_lifter_free_dependent(l);
     noe_lifter_free_axes(l);
     noe_lifter_free_slots(l, noe_slot_is_flag);
     noe_lifter_free_slots(l, noe_slot_is_bound);
     noe_lifter_free_bounds(l);
-    noe_lifter_drop_single_ranks(l);
+    noe_lifter_drop_single_ranks(l, -1);
     noe_lifter_drop_twins(l);
     noe_lifter_weaken_spreads(l, false);
-    noe_lifter_drop_single_ranks(l); /* what a spread says already */
+    noe_lifter_drop_single_ranks(l, -1); /* what a spread says already */
     noe_lifter_free_slots(l,
                           noe_slot_is_plain); /* of what had too few instances before */
     noe_lifter_free_slots(l, noe_slot_is_shape);

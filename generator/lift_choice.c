@@ -137,15 +137,30 @@ bool noe_form_has_two(const noe_form *f)
            f->kind == NOE_FORM_ADD;
 }
 
+/* An element of a list cannot be told from the other side: all variables must be on the
+ * side of the list's. */
+static bool have_side(const noe_forms *f, const noe_choice *c, int list)
+{
+    int side = f->slots[list].n_uses[0] > 0 ? 0 : 1;
+    for (int i = 0; i < f->n_slots; i++) {
+        if (is_variable(f, c, i) && f->slots[i].n_uses[side] == 0)
+            return false;
+    }
+    return true;
+}
+
 bool noe_forms_fit(const noe_forms *f, const noe_choice *c)
 {
     for (int i = 0; i < f->n_slots; i++) {
         const noe_form *x = &f->slots[i].forms[c->form[i]];
         bool has_one = x->kind == NOE_FORM_OFFSET || x->kind == NOE_FORM_WITHOUT ||
-                       x->kind == NOE_FORM_KERNEL;
+                       x->kind == NOE_FORM_KERNEL || x->kind == NOE_FORM_ELEMENT ||
+                       x->kind == NOE_FORM_TAIL;
         if ((has_one || noe_form_has_two(x)) && !is_variable(f, c, x->other))
             return false;
         if (noe_form_has_two(x) && !is_variable(f, c, x->other2))
+            return false;
+        if (x->kind == NOE_FORM_ELEMENT && !have_side(f, c, x->other))
             return false;
     }
     return true;

@@ -93,11 +93,11 @@ void noe_lifter_drop_twins(noe_lifter *l)
 }
 
 /* Ranks that could not be dropped together. */
-void noe_lifter_drop_single_ranks(noe_lifter *l)
+void noe_lifter_drop_single_ranks(noe_lifter *l, int but)
 {
     for (int v = 0; v < l->forms.pair->n_vars; v++) {
         noe_choice c = l->c;
-        noe_rank_said said = l->c.rank[v];
+        noe_rank_said said = v == but ? NOE_RANK_NOT_SAID : l->c.rank[v];
         for (c.rank[v] = NOE_RANK_NOT_SAID; c.rank[v] < said; c.rank[v]++) {
             if (noe_lifter_try(l, &c))
                 break;

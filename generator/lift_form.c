@@ -354,11 +354,28 @@ static void add_kernel_forms(const noe_forms *l, noe_slot *s)
     }
 }
 
+/* What the last axis of a variable is split into by another reshape. */
+static void add_tail_forms(const noe_forms *l, noe_slot *s)
+{
+    for (int i = 0; i < l->n_slots * l->pair->n_vars; i++) {
+        int other = i / l->pair->n_vars, var = i % l->pair->n_vars;
+        const noe_slot *o = &l->slots[other];
+        const noe_shape *x = &l->pair->vars[var].shape;
+        int n = o->value.n - s->value.n;
+        bool same = s->of_reshape && o->of_reshape && n > 0 && x->rank == n + 1;
+        for (int k = 0; same && k < s->value.n; k++)
+            same = o->value.list[n + k] == s->value.list[k];
+        if (same)
+            add_form(s, (noe_form){.kind = NOE_FORM_TAIL, .var = var, .other = other});
+    }
+}
+
 static void add_shape_forms(const noe_forms *l, noe_slot *s)
 {
     const noe_pair *pair = l->pair;
     add_kernel_forms(l, s);
     add_without_forms(l, s);
+    add_tail_forms(l, s);
     add_head_forms(l, s);
     for (int v = 0; v < pair->n_vars; v++) {
         const noe_shape *x = &pair->vars[v].shape;
@@ -624,6 +641,40 @@ static void add_perm_variables(noe_slot *s)
     }
 }
 
+/* The step of a slice as the stride of a window on that axis. */
+static void add_element_forms(const noe_forms *l, noe_slot *s)
+{
+    for (int i = 0; i < l->n_slots; i++) {
+        const noe_slot *o = &l->slots[i];
+        for (int k = 0; o->param == NOE_PARAM_STRIDES && k < o->value.n; k++) {
+            if (o->value.list[k] == s->value.i)
+                add_form(s,
+                         (noe_form){.kind = NOE_FORM_ELEMENT, .other = i, .axis = k});
+        }
+    }
+}
+
+bool noe_forms_have_elements(const noe_forms *f)
+{
+    for (int i = 0; i < f->n_slots; i++) {
+        if (noe_slot_find(&f->slots[i], NOE_FORM_ELEMENT) >= 0)
+            return true;
+    }
+    return false;
+}
+
+/* Whether some step may be an element of these strides. */
+static bool has_elements(const noe_forms *l, const noe_slot *s)
+{
+    bool any = false;
+    for (int i = 0; i < l->n_slots && s->param == NOE_PARAM_STRIDES; i++) {
+        const noe_slot *o = &l->slots[i];
+        for (int k = 0; o->param == NOE_PARAM_STEP && k < s->value.n; k++)
+            any = any || s->value.list[k] == o->value.i;
+    }
+    return any;
+}
+
 /* Variables of which something is asked. */
 static void add_variables(const noe_forms *l, noe_slot *s)
 {
@@ -664,8 +715,10 @@ static void collect_forms(noe_forms *l)
             add_form(s, (noe_form){.kind = NOE_FORM_DEFAULT});
         if (!is_worth_a_variable(s) && !noe_slot_is_useless(s))
             add_form(s, (noe_form){.kind = NOE_FORM_LITERAL});
-        if (is_worth_a_variable(s) && may_be_variable(l, s))
+        if (is_worth_a_variable(s) && (may_be_variable(l, s) || has_elements(l, s)))
             add_form(s, (noe_form){.kind = NOE_FORM_VARIABLE});
+        if (s->param == NOE_PARAM_STEP && s->value.i > 1)
+            add_element_forms(l, s);
         if (may_be_variable(l, s))
             add_variables(l, s);
         if (is_axes_like(s->param) || s->param == NOE_PARAM_INDICES)

@@ -18,11 +18,14 @@ typedef enum noe_form_kind {
     NOE_FORM_SPATIAL,  /* variable of slot `other`, plus or minus (`sign`) what slot
                           `other2` pads spatial axes with */
     NOE_FORM_ADD,      /* the variables of two slots, added */
-    NOE_FORM_PICK,  /* at(variable of slot `other`, a permutation; that of `other2`) */
-    NOE_FORM_DIM,   /* dim(var, axis) */
-    NOE_FORM_SUM,   /* dim(var, axis) + dim(var2, axis2) */
-    NOE_FORM_HEAD,  /* [dim(var, axis)] and ones, as many as var has other axes */
-    NOE_FORM_SHAPE, /* shape(var) */
+    NOE_FORM_PICK, /* at(variable of slot `other`, a permutation; that of `other2`) */
+    NOE_FORM_TAIL, /* variable of slot `other`, all but as many sizes as var has axes
+                      before its last one */
+    NOE_FORM_ELEMENT,   /* at(variable of slot `other`, axis) */
+    NOE_FORM_DIM,       /* dim(var, axis) */
+    NOE_FORM_SUM,       /* dim(var, axis) + dim(var2, axis2) */
+    NOE_FORM_HEAD,      /* [dim(var, axis)] and ones, as many as var has other axes */
+    NOE_FORM_SHAPE,     /* shape(var) */
     NOE_FORM_WITH_ONES, /* shape(var) and ones behind it */
     NOE_FORM_DIMS,      /* list of dims, literals where none fits */
     NOE_FORM_DIMS_END,  /* the same, axes counted from the end */
@@ -170,6 +173,8 @@ void noe_choice_set_axes(noe_choice *c, const noe_forms *forms, noe_form_kind ki
 /* Whether a bound of a slice is the pair's number. */
 bool noe_choice_fixes_bound(const noe_choice *c, const noe_forms *forms);
 
+/* Whether steps of slices may be strides of windows. */
+bool noe_forms_have_elements(const noe_forms *f);
 char noe_var_letter(int var);
 /* lift_text.c. Rule text: variables by letter, parameter variables "$p<slot>". */
 void noe_variant_print(noe_buf *b, const noe_forms *f, const noe_choice *c);

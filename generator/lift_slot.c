@@ -23,6 +23,13 @@ static uint32_t set_with_others(const noe_lifter *l, noe_choice *c, int k, int f
     return 1u << x->other | 1u << x->other2;
 }
 
+/* A step that is anything is no stride. */
+static bool is_any_step(const noe_lifter *l, const noe_choice *c, int k, int f)
+{
+    return l->forms.slots[k].forms[f].kind == NOE_FORM_ELEMENT &&
+           noe_lifter_chosen(l, c, k) == NOE_FORM_VARIABLE;
+}
+
 /* A slot becomes a term over others, which become variables with it. */
 static bool try_dependent(noe_lifter *l, int k)
 {
@@ -30,9 +37,10 @@ static bool try_dependent(noe_lifter *l, int k)
         const noe_form *x = &l->forms.slots[k].forms[f];
         noe_choice c = l->c;
         if (!noe_form_has_two(x) && x->kind != NOE_FORM_KERNEL &&
-            x->kind != NOE_FORM_WITHOUT)
+            x->kind != NOE_FORM_WITHOUT && x->kind != NOE_FORM_ELEMENT &&
+            x->kind != NOE_FORM_TAIL)
             continue;
-        uint32_t others = set_with_others(l, &c, k, f);
+        uint32_t others = is_any_step(l, &c, k, f) ? 0 : set_with_others(l, &c, k, f);
         if (others && noe_lifter_try_varied(l, &c, others))
             return true;
     }
@@ -47,9 +55,10 @@ void noe_lifter_free_dependent(noe_lifter *l)
     for (int k = 0; k < l->forms.n_slots; k++) {
         for (int f = 0; f < l->forms.slots[k].n_forms; f++) {
             const noe_form *x = &l->forms.slots[k].forms[f];
-            uint32_t others = x->kind == NOE_FORM_PICK && !(varied >> k & 1)
-                                  ? set_with_others(l, &c, k, f)
-                                  : 0;
+            bool is_term = x->kind == NOE_FORM_PICK ||
+                           (x->kind == NOE_FORM_ELEMENT && !is_any_step(l, &c, k, f));
+            uint32_t others =
+                is_term && !(varied >> k & 1) ? set_with_others(l, &c, k, f) : 0;
             varied |= others;
             if (others)
                 break;
@@ -117,7 +126,8 @@ static bool has_result_groups(const noe_lifter *l, int i)
 static void generalize_slot(noe_lifter *l, int i)
 {
     int worth[NOE_LIFT_MAX_FORMS], n_forms = l->forms.slots[i].n_forms, best = 0;
-    if (noe_lifter_chosen(l, &l->c, i) == NOE_FORM_OFFSET || has_result_groups(l, i) ||
+    if (noe_lifter_chosen(l, &l->c, i) == NOE_FORM_OFFSET ||
+        noe_lifter_chosen(l, &l->c, i) == NOE_FORM_ELEMENT || has_result_groups(l, i) ||
         (l->forms.slots[i].of_reshape &&
          noe_lifter_chosen(l, &l->c, i) == NOE_FORM_VARIABLE) ||
         noe_form_has_two(&l->forms.slots[i].forms[l->c.form[i]]))
@@ -254,6 +264,13 @@ static void generalize_axis(noe_lifter *l, int i)
         if (try_form(l, i, f))
             return;
         if (noe_choice_spread_axes(&c, &l->forms) &&
+            noe_lifter_try_varied(l, &c, 1u << i))
+            return;
+        /* What is asked may be of ranks, which then are all that leaves one axis. */
+        c = l->c;
+        c.form[i] = f;
+        noe_lifter_say_ranks(l, &c, NOE_RANK_NOT_SAID);
+        if (s->forms[f].asked == NOE_ASKED_OUTSIDE &&
             noe_lifter_try_varied(l, &c, 1u << i))
             return;
     }

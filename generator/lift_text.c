@@ -191,6 +191,13 @@ static void print_slot(noe_buf *b, const view *l, int i)
     case NOE_FORM_PICK:
         noe_buf_printf(b, "at($p%d, $p%d)", f->other, f->other2);
         break;
+    case NOE_FORM_TAIL:
+        noe_buf_printf(b, "skip($p%d, rank(?%c) - 1)", f->other,
+                       noe_var_letter(f->var));
+        break;
+    case NOE_FORM_ELEMENT:
+        noe_buf_printf(b, "at($p%d, %d)", f->other, f->axis);
+        break;
     case NOE_FORM_KERNEL:
         noe_buf_printf(b, "[dim(?%c, %d), 1] ++ $p%d", noe_var_letter(f->var), f->axis,
                        f->other);

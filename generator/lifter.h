@@ -94,8 +94,8 @@ void noe_lifter_say_ranks(const noe_lifter *l, noe_choice *c, noe_rank_said said
 /* All that can be said of shapes, and that of ranks. */
 void noe_lifter_say_all(const noe_lifter *l, noe_choice *c, noe_rank_said ranks);
 void noe_lifter_drop_twins(noe_lifter *l);
-/* Ranks that could not be dropped together. */
-void noe_lifter_drop_single_ranks(noe_lifter *l);
+/* Ranks that could not be dropped together, of all variables but one (-1: of all). */
+void noe_lifter_drop_single_ranks(noe_lifter *l, int but);
 /* plain: only to what says in plain words where ones are. */
 void noe_lifter_weaken_spreads(noe_lifter *l, bool plain);
 

@@ -35,8 +35,9 @@ static const noe_option options[] = {
      "rule database; made if it does not exist", 1},
     {"ops", 0, NOE_OPTION_TEXT, &ops, 0, 0, "<set>",
      "what to enumerate: default, taso, one space (matrix, layout, product, "
-     "image, order, batch, kernel, group, shift, mask, choice, index, upscale), "
-     "operators separated by commas, or spaces and operators (matrix,batch:add,relu)",
+     "image, order, batch, kernel, group, shift, mask, choice, index, upscale, "
+     "stride, head), operators separated by commas, or spaces and operators "
+     "(matrix,batch:add,relu)",
      1},
     {"level", 'n', NOE_OPTION_INT, &level, 1, NOE_MAX_LEVEL, "<n>",
      "operators of the larger side", 1},

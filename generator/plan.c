@@ -116,6 +116,15 @@ static noe_status add_application(planner *pl, const meeting *m, noe_application
     return NOE_OK;
 }
 
+static const noe_params *slice_params(planner *pl, const meeting *m,
+                                      const noe_move *move, int64_t cut)
+{
+    const noe_shape *whole = &pl->u->shapes[m->role[0] / pl->u->space->n_roles];
+    noe_params *params = NOE_NEW(&pl->p->arena, noe_params);
+    *params = noe_move_params(move, whole, cut);
+    return params;
+}
+
 /* One application for each index at which the axis may be cut. */
 static noe_status add_cuts(planner *pl, const meeting *m, uint16_t move)
 {
@@ -127,9 +136,9 @@ static noe_status add_cuts(planner *pl, const meeting *m, uint16_t move)
         noe_shape part = whole;
         bool is_low = low->kind == NOE_MOVE_LOW;
         part.dim[axis] = is_low ? cut : whole.dim[axis] - cut;
-        noe_application a = {.move = move, .cut = (uint32_t)cut};
-        a.params = NOE_NEW(&pl->p->arena, noe_params);
-        *(noe_params *)(uintptr_t)a.params = noe_move_params(low, &whole, cut);
+        noe_application a = {.move = move,
+                             .cut = (uint32_t)cut,
+                             .params = slice_params(pl, m, low, cut)};
         NOE_TRY(add_application(pl, m, a, &part));
     }
     return NOE_OK;
@@ -143,6 +152,8 @@ static noe_status add_range(planner *pl, const meeting *m, noe_range *range)
         const noe_move *move = &pl->u->space->moves[m->fits[i].move];
         noe_application a = {
             .move = m->fits[i].move, .cut = NOE_NO_OPERAND, .params = &move->params};
+        if (move->kind == NOE_MOVE_PLAIN && move->op == NOE_OP_SLICE)
+            a.params = slice_params(pl, m, move, 0);
         NOE_TRY(move->kind == NOE_MOVE_PLAIN
                     ? add_application(pl, m, a, &m->fits[i].out)
                     : add_cuts(pl, m, a.move));

@@ -17,10 +17,16 @@ bool noe_is_plain_constant(noe_op op)
     return op == NOE_OP_ZEROS || op == NOE_OP_ONES;
 }
 
+/* Cuts of any shape are alike; slices with a step are not. */
+static bool is_cut(noe_op op, const noe_params *params)
+{
+    return op == NOE_OP_SLICE && noe_params_get(op, params, NOE_PARAM_STEP)->i == 1;
+}
+
 noe_params noe_head_family_params(noe_op op, const noe_params *params)
 {
     noe_params f = *params;
-    if (op == NOE_OP_SLICE) {
+    if (is_cut(op, params)) {
         bool is_low = noe_params_get(op, params, NOE_PARAM_START)->i == 0;
         noe_value at = noe_value_int(NOE_KIND_INT, is_low ? 0 : 1);
         noe_params_set(op, &f, NOE_PARAM_START, &at);
@@ -38,7 +44,7 @@ uint32_t noe_head_add(head_list *list, uint32_t base, noe_op op,
     if (i != NO_HEAD)
         return base + i;
     noe_params general = noe_head_family_params(op, params);
-    head h = {.op = op, .params = *params, .is_slice = op == NOE_OP_SLICE};
+    head h = {.op = op, .params = *params, .is_slice = is_cut(op, params)};
     if (noe_params_eq(&general, params))
         h.family = base + list->n;
     else

@@ -1,463 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The built-in spaces, as tables, and how a table becomes moves.
+ * How a table (space_spec.c) becomes moves.
  *
  * Where an operator is enumerated follows from what a space lists: it needs a value for
  * each of its parameters and operands that fit. Left out are composite operators, which
  * are definitions, and what a space names in `without` to stay small.
  */
-#include "generator/space.h"
+#include "generator/space_spec.h"
 
 #include <stdio.h>
-
-#define MAX_LISTED 8
-#define ANY_OP     NOE_OP_COUNT
-#define DATA       NOE_ROLE_DATA
-#define WEIGHT     NOE_ROLE_WEIGHT
-#define MASK       NOE_ROLE_MASK
-
-const char noe_space_names[] = "default, taso, matrix, product, layout, image, order, "
-                               "batch, kernel, group, shift, mask, choice, index, "
-                               "upscale";
-
-/* Values of one parameter worth enumerating, for one operator or for all. Numbers are
- * lists of one entry, floating-point ones in quarters. */
-typedef struct choice {
-    noe_op op;
-    noe_param param;
-    int n_values;
-    struct {
-        int n;
-        int64_t list[MAX_LISTED];
-    } values[4];
-} choice;
-
-typedef struct leaf_spec {
-    const char *name; /* variables get a number behind it */
-    int count;        /* variables of this kind; 0: a constant */
-    int rank;
-    int64_t dim[NOE_SPACE_MAX_RANK];
-    noe_role role;
-    int cut_axis; /* may be cut on this axis before index `cut`, if that is not 0 */
-    int cut;
-    noe_op op; /* constants */
-} leaf_spec;
-
-/* A reshape that is enumerated, from one shape to another. */
-typedef struct reshape_spec {
-    noe_shape from, to;
-} reshape_spec;
-
-typedef struct space_spec {
-    const char *name;
-    bool by_default;
-    const leaf_spec *leaves;
-    int n_leaves;
-    const choice *choices;
-    int n_choices;
-    const reshape_spec *reshapes;
-    int n_reshapes;
-    unsigned without_traits;
-    const char *about; /* without any of these it is left out; NULL: always there */
-    const char *only,
-        *without; /* operators by name, blank-separated; NULL: all, none */
-    bool equal_shapes, keep_kernels, is_ordered, any_roles, wide_kernels;
-    int batch_cut; /* where batches may be cut, if that is not 0 */
-    int deeper;    /* levels beyond those of the joint spaces */
-    int64_t odd_inner, max_elements, max_dim;
-    int n_samples;
-} space_spec;
-
-#define N_OF(ARRAY) ((int)(sizeof(ARRAY) / sizeof *(ARRAY)))
-
-/* TASO's operators (Jia et al., SOSP'19): matmul, elementwise sum and product, 3x3 and
- * 1x3 convolutions with padding that keeps the size, grouped where the kernel says so,
- * pooling, kernel enlargement, scaling, relu, concat, split, transpose. Smaller tensors
- * than TASO's, of the same kinds. */
-static const leaf_spec taso_leaves[] = {
-    {"x", 3, 2, {3, 2}, DATA, 0, 0, ANY_OP},
-    {"w", 3, 2, {2, 2}, WEIGHT, 0, 0, ANY_OP},
-    {"i", 3, 4, {3, 2, 4, 5}, DATA, 0, 0, ANY_OP},
-    {"k", 3, 4, {2, 2, 3, 3}, WEIGHT, 0, 0, ANY_OP},
-    {"h", 3, 4, {2, 2, 1, 3}, WEIGHT, 0, 0, ANY_OP},
-    {"v", 3, 4, {2, 2, 3, 1}, WEIGHT, 0, 0, ANY_OP},
-    {"g", 1, 4, {2, 1, 3, 3}, WEIGHT, 0, 0, ANY_OP},
-    {"s", 1, 0, {0}, WEIGHT, 0, 0, ANY_OP},
-    {"", 0, 2, {2, 2}, WEIGHT, 0, 0, NOE_OP_IDENTITY_MATRIX},
-    {"", 0, 4, {2, 1, 3, 3}, WEIGHT, 0, 0, NOE_OP_AVERAGE_KERNEL},
-    {"", 0, 4, {2, 2, 3, 3}, WEIGHT, 0, 0, NOE_OP_IDENTITY_KERNEL},
-    {"", 0, 4, {3, 2, 4, 5}, WEIGHT, 0, 0, NOE_OP_ONES},
-};
-static const choice taso_choices[] = {
-    {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
-    {ANY_OP, NOE_PARAM_STEP, 1, {{1, {1}}}},
-    {ANY_OP, NOE_PARAM_PERM, 1, {{2, {1, 0}}}},
-    {ANY_OP, NOE_PARAM_STRIDES, 1, {{2, {1, 1}}}},
-    {ANY_OP, NOE_PARAM_DILATIONS, 1, {{2, {1, 1}}}},
-    {NOE_OP_PAD,
-     NOE_PARAM_PADS,
-     2,
-     {{8, {0, 0, 1, 0, 0, 0, 1, 0}}, {8, {0, 0, 0, 1, 0, 0, 0, 1}}}},
-    {NOE_OP_CONV, NOE_PARAM_PADS, 2, {{4, {1, 1, 1, 1}}, {4, {0, 1, 0, 1}}}},
-    {ANY_OP, NOE_PARAM_PADS, 1, {{4, {1, 1, 1, 1}}}},
-    {ANY_OP, NOE_PARAM_KERNEL_SHAPE, 1, {{2, {3, 3}}}},
-    {ANY_OP, NOE_PARAM_GROUP, 4, {{1, {1}}, {1, {2}}, {1, {4}}, {1, {8}}}},
-    {ANY_OP, NOE_PARAM_COUNT_INCLUDE_PAD, 1, {{1, {1}}}},
-};
-
-/* Elementwise operators with broadcasting, reductions, layout: rank 2. */
-static const leaf_spec matrix_leaves[] = {
-    {"x", 3, 2, {2, 3}, DATA, 1, 1, ANY_OP},
-    {"r", 1, 2, {1, 3}, DATA, 0, 0, ANY_OP},
-    {"c", 1, 2, {2, 1}, DATA, 0, 0, ANY_OP},
-    {"s", 1, 0, {0}, DATA, 0, 0, ANY_OP},
-    {"", 0, 2, {2, 3}, WEIGHT, 0, 0, NOE_OP_ZEROS},
-    {"", 0, 2, {2, 3}, WEIGHT, 0, 0, NOE_OP_ONES},
-};
-static const choice matrix_choices[] = {
-    {NOE_OP_PAD,
-     NOE_PARAM_PADS,
-     3,
-     {{4, {0, 1, 0, 0}}, {4, {1, 0, 0, 2}}, {4, {1, 1, 0, 2}}}},
-    {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
-    {ANY_OP, NOE_PARAM_AXES, 2, {{1, {0}}, {1, {1}}}},
-    {ANY_OP, NOE_PARAM_KEEPDIMS, 1, {{1, {1}}}},
-    {ANY_OP, NOE_PARAM_STEP, 1, {{1, {1}}}},
-    {ANY_OP, NOE_PARAM_PERM, 1, {{2, {1, 0}}}},
-    {ANY_OP, NOE_PARAM_INDICES, 1, {{2, {1, 0}}}},
-    {ANY_OP, NOE_PARAM_SHAPE, 1, {{2, {2, 3}}}},
-};
-static const reshape_spec matrix_reshapes[] = {
-    {{2, {2, 3}}, {1, {6}}},
-    {{1, {6}}, {2, {2, 3}}},
-};
-
-/* Products of matrices with what commutes with them. */
-static const leaf_spec product_leaves[] = {
-    {"x", 2, 2, {2, 3}, DATA, 0, 1, ANY_OP},
-    {"w", 3, 2, {3, 4}, WEIGHT, 1, 1, ANY_OP},
-    {"v", 2, 2, {4, 5}, WEIGHT, 0, 0, ANY_OP},
-    {"r", 1, 2, {1, 4}, WEIGHT, 0, 0, ANY_OP},
-    {"c", 1, 2, {2, 1}, WEIGHT, 0, 0, ANY_OP},
-    {"s", 1, 0, {0}, WEIGHT, 0, 0, ANY_OP},
-    {"", 0, 2, {3, 3}, WEIGHT, 0, 0, NOE_OP_IDENTITY_MATRIX},
-    {"", 0, 2, {3, 4}, WEIGHT, 0, 0, NOE_OP_ZEROS},
-};
-
-/* Convolution, pooling and what networks put around them: rank 4. */
-static const leaf_spec image_leaves[] = {
-    {"x", 2, 4, {2, 4, 6, 5}, DATA, 1, 1, ANY_OP},
-    {"w", 2, 4, {4, 4, 3, 3}, WEIGHT, 0, 1, ANY_OP},
-    {"p", 2, 4, {4, 4, 1, 1}, WEIGHT, 0, 0, ANY_OP},
-    {"d", 1, 4, {4, 1, 3, 3}, WEIGHT, 0, 0, ANY_OP},
-    {"b", 2, 3, {4, 1, 1}, WEIGHT, 0, 0, ANY_OP},
-    {"s", 1, 0, {0}, WEIGHT, 0, 0, ANY_OP},
-    {"", 0, 4, {4, 4, 3, 3}, WEIGHT, 0, 0, NOE_OP_IDENTITY_KERNEL},
-    {"", 0, 4, {4, 1, 3, 3}, WEIGHT, 0, 0, NOE_OP_AVERAGE_KERNEL},
-    {"", 0, 4, {4, 4, 1, 1}, WEIGHT, 0, 0, NOE_OP_IDENTITY_KERNEL},
-};
-static const choice image_choices[] = {
-    {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
-    {ANY_OP, NOE_PARAM_STEP, 1, {{1, {1}}}},
-    {ANY_OP, NOE_PARAM_STRIDES, 1, {{2, {1, 1}}}},
-    {ANY_OP, NOE_PARAM_DILATIONS, 1, {{2, {1, 1}}}},
-    {NOE_OP_PAD, NOE_PARAM_PADS, 1, {{8, {0, 0, 1, 1, 0, 0, 1, 1}}}},
-    {NOE_OP_CONV, NOE_PARAM_PADS, 2, {{4, {1, 1, 1, 1}}, {4, {0, 0, 0, 0}}}},
-    {NOE_OP_AVERAGE_POOL, NOE_PARAM_PADS, 2, {{4, {1, 1, 1, 1}}, {4, {0, 0, 0, 0}}}},
-    {ANY_OP, NOE_PARAM_PADS, 1, {{4, {1, 1, 1, 1}}}},
-    {ANY_OP, NOE_PARAM_KERNEL_SHAPE, 1, {{2, {3, 3}}}},
-    {ANY_OP, NOE_PARAM_GROUP, 2, {{1, {1}}, {1, {4}}}},
-    {ANY_OP, NOE_PARAM_AXES, 1, {{2, {2, 3}}}},
-    {ANY_OP, NOE_PARAM_KEEPDIMS, 1, {{1, {1}}}},
-    {ANY_OP, NOE_PARAM_COUNT_INCLUDE_PAD, 1, {{1, {1}}}},
-    {ANY_OP, NOE_PARAM_MODE, 2, {{1, {0}}, {1, {1}}}},
-    {ANY_OP, NOE_PARAM_SCALES, 1, {{2, {2, 1}}}},
-};
-static const reshape_spec image_reshapes[] = {
-    {{3, {4, 1, 1}}, {4, {4, 1, 1, 1}}},
-};
-
-/* Order: maxima, minima and what moves through them. */
-#define ORDER_OPS " max min abs leaky_relu log erf reduce_max"
-static const leaf_spec order_leaves[] = {
-    {"x", 3, 2, {2, 3}, DATA, 1, 1, ANY_OP},
-    {"s", 1, 0, {0}, DATA, 0, 0, ANY_OP},
-    {"", 0, 2, {2, 3}, WEIGHT, 0, 0, NOE_OP_ZEROS},
-};
-static const choice order_choices[] = {
-    {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
-    {ANY_OP, NOE_PARAM_AXES, 2, {{1, {0}}, {1, {1}}}},
-    {ANY_OP, NOE_PARAM_KEEPDIMS, 1, {{1, {1}}}},
-    {ANY_OP, NOE_PARAM_STEP, 1, {{1, {1}}}},
-    {ANY_OP, NOE_PARAM_PERM, 1, {{2, {1, 0}}}},
-    {ANY_OP, NOE_PARAM_ALPHA, 1, {{1, {1}}}},
-};
-
-/* Batches of matrices, and what turns and merges their axes. */
-static const leaf_spec batch_leaves[] = {
-    {"x", 2, 3, {2, 3, 4}, DATA, 1, 1, ANY_OP},
-    {"w", 2, 2, {4, 5}, WEIGHT, 0, 0, ANY_OP},
-    {"y", 2, 3, {2, 4, 5}, DATA, 2, 2, ANY_OP},
-    {"r", 1, 1, {4}, WEIGHT, 0, 0, ANY_OP},
-    {"b", 1, 1, {5}, WEIGHT, 0, 2, ANY_OP},
-    {"s", 1, 0, {0}, WEIGHT, 0, 0, ANY_OP},
-};
-static const choice batch_choices[] = {
-    {ANY_OP, NOE_PARAM_AXIS, 3, {{1, {0}}, {1, {1}}, {1, {2}}}},
-    {ANY_OP, NOE_PARAM_AXES, 3, {{1, {1}}, {1, {2}}, {2, {1, 2}}}},
-    {ANY_OP, NOE_PARAM_KEEPDIMS, 2, {{1, {1}}, {1, {0}}}},
-    {ANY_OP, NOE_PARAM_STEP, 1, {{1, {1}}}},
-    {ANY_OP,
-     NOE_PARAM_PERM,
-     4,
-     {{3, {0, 2, 1}}, {3, {1, 0, 2}}, {3, {1, 2, 0}}, {3, {0, 1, 2}}}},
-};
-static const reshape_spec batch_reshapes[] = {
-    {{3, {2, 3, 4}}, {2, {6, 4}}}, {{2, {6, 4}}, {3, {2, 3, 4}}},
-    {{3, {2, 3, 4}}, {1, {24}}},   {{2, {6, 4}}, {1, {24}}},
-    {{3, {2, 3, 5}}, {2, {6, 5}}}, {{2, {6, 5}}, {3, {2, 3, 5}}},
-    {{3, {2, 1, 4}}, {2, {2, 4}}}, {{3, {2, 3, 1}}, {2, {2, 3}}},
-    {{1, {4}}, {2, {4, 1}}},
-};
-
-/* Kernels that are computed by convolution. */
-static const leaf_spec kernel_leaves[] = {
-    {"x", 1, 4, {2, 3, 5, 6}, DATA, 0, 0, ANY_OP},
-    {"p", 1, 4, {4, 3, 1, 1}, WEIGHT, 0, 0, ANY_OP},
-    {"w", 1, 4, {4, 3, 2, 2}, WEIGHT, 0, 0, ANY_OP},
-    {"q", 1, 4, {5, 4, 1, 1}, WEIGHT, 0, 0, ANY_OP},
-    {"v", 1, 4, {5, 4, 2, 2}, WEIGHT, 0, 0, ANY_OP},
-    {"", 0, 4, {3, 1, 2, 3}, WEIGHT, 0, 0, NOE_OP_AVERAGE_KERNEL},
-};
-static const choice kernel_choices[] = {
-    {ANY_OP, NOE_PARAM_STRIDES, 2, {{2, {1, 1}}, {2, {2, 1}}}},
-    {ANY_OP, NOE_PARAM_DILATIONS, 2, {{2, {1, 1}}, {2, {1, 2}}}},
-    {NOE_OP_CONV, NOE_PARAM_PADS, 2, {{4, {0, 0, 0, 0}}, {4, {1, 0, 1, 1}}}},
-    {ANY_OP, NOE_PARAM_PADS, 1, {{4, {0, 0, 0, 0}}}},
-    {ANY_OP, NOE_PARAM_KERNEL_SHAPE, 1, {{2, {2, 3}}}},
-    {ANY_OP, NOE_PARAM_COUNT_INCLUDE_PAD, 2, {{1, {1}}, {1, {0}}}},
-    {ANY_OP, NOE_PARAM_GROUP, 2, {{1, {1}}, {1, {3}}}},
-    {ANY_OP, NOE_PARAM_PERM, 1, {{4, {1, 0, 2, 3}}}},
-};
-
-/* Groups of channels, and windows as large as the image. */
-static const leaf_spec group_leaves[] = {
-    {"x", 2, 4, {2, 4, 3, 5}, DATA, 0, 0, ANY_OP},
-    {"w", 2, 4, {3, 4, 2, 2}, WEIGHT, 0, 0, ANY_OP},
-    {"d", 2, 4, {4, 1, 2, 2}, WEIGHT, 0, 0, ANY_OP},
-    {"", 0, 4, {4, 4, 1, 1}, WEIGHT, 0, 0, NOE_OP_IDENTITY_KERNEL},
-};
-static const choice group_choices[] = {
-    {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
-    {ANY_OP, NOE_PARAM_STRIDES, 1, {{2, {1, 1}}}},
-    {ANY_OP, NOE_PARAM_DILATIONS, 1, {{2, {1, 1}}}},
-    {ANY_OP, NOE_PARAM_PADS, 1, {{4, {0, 0, 0, 0}}}},
-    {ANY_OP, NOE_PARAM_GROUP, 4, {{1, {1}}, {1, {2}}, {1, {4}}, {1, {8}}}},
-    {ANY_OP, NOE_PARAM_AXES, 1, {{2, {2, 3}}}},
-    {ANY_OP, NOE_PARAM_KEEPDIMS, 1, {{1, {1}}}},
-    {ANY_OP, NOE_PARAM_KERNEL_SHAPE, 1, {{2, {3, 5}}}},
-    {ANY_OP, NOE_PARAM_COUNT_INCLUDE_PAD, 2, {{1, {1}}, {1, {0}}}},
-};
-
-/* What is added to every pixel, before or after a convolution. */
-static const leaf_spec shift_leaves[] = {
-    {"x", 1, 4, {2, 3, 4, 5}, DATA, 0, 0, ANY_OP},
-    {"w", 1, 4, {4, 3, 2, 2}, WEIGHT, 0, 0, ANY_OP},
-    {"p", 1, 4, {4, 3, 1, 1}, WEIGHT, 0, 0, ANY_OP},
-    {"b", 1, 3, {3, 1, 1}, WEIGHT, 0, 0, ANY_OP},
-};
-static const choice shift_choices[] = {
-    {ANY_OP, NOE_PARAM_STRIDES, 1, {{2, {1, 1}}}},
-    {ANY_OP, NOE_PARAM_DILATIONS, 1, {{2, {1, 1}}}},
-    {ANY_OP, NOE_PARAM_PADS, 1, {{4, {0, 0, 0, 0}}}},
-    {ANY_OP, NOE_PARAM_GROUP, 1, {{1, {1}}}},
-    {ANY_OP, NOE_PARAM_AXES, 2, {{1, {1}}, {3, {1, 2, 3}}}},
-    {ANY_OP, NOE_PARAM_KEEPDIMS, 2, {{1, {1}}, {1, {0}}}},
-};
-static const reshape_spec shift_reshapes[] = {
-    {{4, {4, 1, 1, 1}}, {3, {4, 1, 1}}},
-};
-
-/* Choosing between two tensors, element by element. */
-static const leaf_spec mask_leaves[] = {
-    {"m", 2, 2, {2, 3}, MASK, 1, 1, ANY_OP},
-    {"x", 3, 2, {2, 3}, DATA, 1, 1, ANY_OP},
-    {"s", 1, 0, {0}, DATA, 0, 0, ANY_OP},
-    {"", 0, 2, {2, 3}, WEIGHT, 0, 0, NOE_OP_ZEROS},
-};
-/* The same without zeros, for layout. */
-static const leaf_spec choice_leaves[] = {
-    {"m", 2, 2, {2, 3}, MASK, 1, 1, ANY_OP},
-    {"x", 3, 2, {2, 3}, DATA, 1, 1, ANY_OP},
-    {"s", 1, 0, {0}, DATA, 0, 0, ANY_OP},
-};
-
-/* Picking places of an axis: first and last ones, another order, one twice. */
-static const leaf_spec index_leaves[] = {
-    {"x", 3, 2, {2, 3}, DATA, 1, 1, ANY_OP},
-    {"w", 2, 2, {3, 4}, WEIGHT, 0, 0, ANY_OP},
-    {"r", 1, 1, {3}, DATA, 0, 0, ANY_OP},
-};
-static const choice index_choices[] = {
-    {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
-    {ANY_OP, NOE_PARAM_AXES, 2, {{1, {0}}, {1, {1}}}},
-    {ANY_OP, NOE_PARAM_KEEPDIMS, 1, {{1, {1}}}},
-    {ANY_OP, NOE_PARAM_PERM, 1, {{2, {1, 0}}}},
-    {ANY_OP,
-     NOE_PARAM_INDICES,
-     4,
-     {{2, {0, 1}}, {2, {1, 2}}, {3, {2, 0, 1}}, {2, {1, 1}}}},
-};
-
-/* What makes images larger. */
-static const leaf_spec upscale_leaves[] = {
-    {"x", 2, 4, {2, 3, 3, 4}, DATA, 0, 0, ANY_OP},
-    {"w", 2, 4, {3, 2, 2, 2}, WEIGHT, 1, 1, ANY_OP},
-    {"b", 1, 3, {2, 1, 1}, WEIGHT, 0, 0, ANY_OP},
-    {"s", 1, 0, {0}, WEIGHT, 0, 0, ANY_OP},
-};
-static const choice upscale_choices[] = {
-    {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
-    {ANY_OP, NOE_PARAM_STEP, 1, {{1, {1}}}},
-    {ANY_OP, NOE_PARAM_STRIDES, 2, {{2, {1, 1}}, {2, {2, 2}}}},
-    {ANY_OP, NOE_PARAM_DILATIONS, 1, {{2, {1, 1}}}},
-    {ANY_OP, NOE_PARAM_PADS, 1, {{4, {0, 0, 0, 0}}}},
-    {ANY_OP, NOE_PARAM_GROUP, 2, {{1, {1}}, {1, {2}}}},
-    {ANY_OP, NOE_PARAM_MODE, 2, {{1, {0}}, {1, {1}}}},
-    {ANY_OP, NOE_PARAM_SCALES, 1, {{2, {2, 1}}}},
-};
-
-#define TABLES(LEAVES, CHOICES)                                         \
-    .leaves = (LEAVES), .n_leaves = N_OF(LEAVES), .choices = (CHOICES), \
-    .n_choices = N_OF(CHOICES)
-
-static const space_spec specs[] = {
-    {.name = "taso",
-     TABLES(taso_leaves, taso_choices),
-     .only =
-         "matmul add mul conv average_pool max_pool pad relu concat slice transpose",
-     .equal_shapes = true,
-     .keep_kernels = true,
-     .odd_inner = 3,
-     .max_elements = 360,
-     .max_dim = 32,
-     .n_samples = 4},
-    {.name = "matrix",
-     .by_default = true,
-     TABLES(matrix_leaves, matrix_choices),
-     .without = "matmul reshape gather expand pad" ORDER_OPS,
-     .max_elements = 24,
-     .max_dim = 12,
-     .n_samples = 16},
-    {.name = "layout",
-     .by_default = true,
-     TABLES(matrix_leaves, matrix_choices),
-     .reshapes = matrix_reshapes,
-     .n_reshapes = N_OF(matrix_reshapes),
-     .without = "matmul exp sqrt reciprocal div softmax" ORDER_OPS,
-     .max_elements = 24,
-     .max_dim = 12,
-     .n_samples = 16},
-    {.name = "product",
-     .by_default = true,
-     TABLES(product_leaves, matrix_choices),
-     .without = "exp sqrt reciprocal div sigmoid tanh softmax expand pad" ORDER_OPS,
-     .max_elements = 80,
-     .max_dim = 20,
-     .n_samples = 8},
-    {.name = "image",
-     .by_default = true,
-     TABLES(image_leaves, image_choices),
-     .reshapes = image_reshapes,
-     .n_reshapes = N_OF(image_reshapes),
-     .without = "exp sqrt reciprocal div matmul tanh sub neg softmax" ORDER_OPS,
-     .is_ordered = true,
-     .batch_cut = 1,
-     .max_elements = 1000,
-     .max_dim = 24,
-     .n_samples = 4},
-    {.name = "order",
-     .by_default = true,
-     TABLES(order_leaves, order_choices),
-     .only = "add mul neg abs relu leaky_relu log erf max min reduce_max concat slice "
-             "transpose",
-     .is_ordered = true,
-     .max_elements = 24,
-     .max_dim = 12,
-     .n_samples = 16},
-    {.name = "batch",
-     .by_default = true,
-     TABLES(batch_leaves, batch_choices),
-     .reshapes = batch_reshapes,
-     .n_reshapes = N_OF(batch_reshapes),
-     .only = "matmul add mul relu transpose reshape slice concat reduce_sum "
-             "reduce_mean softmax",
-     .batch_cut = 1,
-     .max_elements = 120,
-     .max_dim = 24,
-     .n_samples = 8},
-    {.name = "kernel",
-     .by_default = true,
-     TABLES(kernel_leaves, kernel_choices),
-     .only = "conv transpose average_pool",
-     .any_roles = true,
-     .deeper = 1,
-     .max_elements = 600,
-     .max_dim = 12,
-     .n_samples = 4},
-    {.name = "group",
-     .by_default = true,
-     TABLES(group_leaves, group_choices),
-     .only = "conv mul concat average_pool reduce_mean",
-     .wide_kernels = true,
-     .max_elements = 400,
-     .max_dim = 12,
-     .n_samples = 4},
-    {.name = "shift",
-     .by_default = true,
-     TABLES(shift_leaves, shift_choices),
-     .reshapes = shift_reshapes,
-     .n_reshapes = N_OF(shift_reshapes),
-     .only = "conv add mul reduce_sum reshape",
-     .deeper = 1,
-     .max_elements = 400,
-     .max_dim = 12,
-     .n_samples = 4},
-    {.name = "mask",
-     .by_default = true,
-     TABLES(mask_leaves, matrix_choices),
-     .about = "where",
-     .only = "where add mul neg relu transpose slice concat",
-     .max_elements = 24,
-     .max_dim = 12,
-     .n_samples = 16},
-    {.name = "index",
-     .by_default = true,
-     TABLES(index_leaves, index_choices),
-     .about = "gather",
-     .only = "gather add mul relu matmul concat transpose reduce_sum",
-     .max_elements = 36,
-     .max_dim = 12,
-     .n_samples = 8},
-    {.name = "upscale",
-     .by_default = true,
-     TABLES(upscale_leaves, upscale_choices),
-     .about = "conv_transpose resize",
-     .only = "conv_transpose resize add mul concat slice",
-     .batch_cut = 1,
-     .max_elements = 500,
-     .max_dim = 16,
-     .n_samples = 4},
-    {.name = "choice",
-     .by_default = true,
-     TABLES(choice_leaves, matrix_choices),
-     .about = "where",
-     .only = "where transpose slice concat",
-     .deeper = 1,
-     .max_elements = 24,
-     .max_dim = 12,
-     .n_samples = 16},
-};
 
 static bool is_listed(const char *names, const char *name, char separator)
 {
@@ -472,7 +23,7 @@ static bool is_listed(const char *names, const char *name, char separator)
     return false;
 }
 
-static noe_value choice_value(const choice *c, int i)
+static noe_value choice_value(const noe_space_choice *c, int i)
 {
     noe_param_kind kind = noe_param_kind_of(c->param);
     if (kind == NOE_KIND_AXES || kind == NOE_KIND_INTS)
@@ -482,11 +33,12 @@ static noe_value choice_value(const choice *c, int i)
     return noe_value_int(kind, c->values[i].list[0]);
 }
 
-static const choice *find_choice(const space_spec *spec, noe_op op, noe_param p)
+static const noe_space_choice *find_choice(const noe_space_spec *spec, noe_op op,
+                                           noe_param p)
 {
     for (int i = 0; i < spec->n_choices; i++) {
-        const choice *c = &spec->choices[i];
-        if (c->param == p && (c->op == op || c->op == ANY_OP))
+        const noe_space_choice *c = &spec->choices[i];
+        if (c->param == p && (c->op == op || c->op == NOE_ANY_OP))
             return c;
     }
     return NULL;
@@ -506,12 +58,12 @@ static bool is_bound(noe_param p)
 }
 
 /* Number of combinations of listed values, 0 if a parameter has none. */
-static int count_combinations(const space_spec *spec, noe_op op)
+static int count_combinations(const noe_space_spec *spec, noe_op op)
 {
     const noe_op_info *info = noe_op_get(op);
     int n = 1;
     for (int i = 0; i < info->n_params; i++) {
-        const choice *c = find_choice(spec, op, info->params[i]);
+        const noe_space_choice *c = find_choice(spec, op, info->params[i]);
         if (is_bound(info->params[i]))
             continue;
         n *= c ? c->n_values : 0;
@@ -519,13 +71,13 @@ static int count_combinations(const space_spec *spec, noe_op op)
     return n;
 }
 
-static void set_combination(const space_spec *spec, noe_op op, int which,
+static void set_combination(const noe_space_spec *spec, noe_op op, int which,
                             noe_params *params)
 {
     const noe_op_info *info = noe_op_get(op);
     params->n = info->n_params;
     for (int i = 0; i < info->n_params; i++) {
-        const choice *c = find_choice(spec, op, info->params[i]);
+        const noe_space_choice *c = find_choice(spec, op, info->params[i]);
         if (is_bound(info->params[i])) {
             params->v[i] = noe_value_int(NOE_KIND_INT, 0);
             continue;
@@ -535,14 +87,20 @@ static void set_combination(const space_spec *spec, noe_op op, int which,
     }
 }
 
-static void add_moves_of(noe_space *space, const space_spec *spec, noe_op op)
+/* Of a slice: such a one goes over the whole axis. */
+static bool has_steps(const noe_params *params)
+{
+    return noe_params_get(NOE_OP_SLICE, params, NOE_PARAM_STEP)->i > 1;
+}
+
+static void add_moves_of(noe_space *space, const noe_space_spec *spec, noe_op op)
 {
     const noe_op_info *info = noe_op_get(op);
     noe_move move = {.op = op, .n_in = info->min_in};
     move.only.rank = NOE_RANK_UNKNOWN;
     if (op == NOE_OP_RESHAPE) {
         for (int i = 0; i < spec->n_reshapes; i++) {
-            const reshape_spec *r = &spec->reshapes[i];
+            const noe_reshape_spec *r = &spec->reshapes[i];
             move.only = r->from;
             move.params.n = 1;
             move.params.v[0] = noe_value_list(NOE_KIND_INTS, r->to.rank, r->to.dim);
@@ -553,19 +111,20 @@ static void add_moves_of(noe_space *space, const space_spec *spec, noe_op op)
     int n = count_combinations(spec, op);
     for (int i = 0; i < n; i++) {
         set_combination(spec, op, i, &move.params);
-        move.kind = op == NOE_OP_SLICE ? NOE_MOVE_LOW : NOE_MOVE_PLAIN;
+        bool is_cut = op == NOE_OP_SLICE && !has_steps(&move.params);
+        move.kind = is_cut ? NOE_MOVE_LOW : NOE_MOVE_PLAIN;
         add_move(space, &move);
-        if (op == NOE_OP_SLICE) {
+        if (is_cut) {
             move.kind = NOE_MOVE_HIGH;
             add_move(space, &move);
         }
     }
 }
 
-static void add_leaves(noe_space *space, const space_spec *spec)
+static void add_leaves(noe_space *space, const noe_space_spec *spec)
 {
     for (int i = 0; i < spec->n_leaves; i++) {
-        const leaf_spec *s = &spec->leaves[i];
+        const noe_leaf_spec *s = &spec->leaves[i];
         noe_space_leaf leaf = {.shape = noe_shape_make(s->rank, s->dim),
                                .role = s->role,
                                .is_constant = s->count == 0,
@@ -591,16 +150,16 @@ static void add_leaves(noe_space *space, const space_spec *spec)
     }
 }
 
-static bool has_masks(const space_spec *spec)
+static bool has_masks(const noe_space_spec *spec)
 {
     for (int i = 0; i < spec->n_leaves; i++) {
-        if (spec->leaves[i].role == MASK)
+        if (spec->leaves[i].role == NOE_ROLE_MASK)
             return true;
     }
     return false;
 }
 
-static bool is_wanted(const space_spec *spec, const char *only, noe_op op)
+static bool is_wanted(const noe_space_spec *spec, const char *only, noe_op op)
 {
     const char *name = noe_op_get(op)->name;
     if (noe_op_get(op)->min_in > NOE_SPACE_MAX_IN)
@@ -616,7 +175,7 @@ static bool is_wanted(const space_spec *spec, const char *only, noe_op op)
     return !is_listed(spec->without, name, ' ');
 }
 
-static void build(const space_spec *spec, const char *only, noe_space *space)
+static void build(const noe_space_spec *spec, const char *only, noe_space *space)
 {
     *space = (noe_space){.equal_shapes = spec->equal_shapes,
                          .keep_kernels = spec->keep_kernels,
@@ -659,7 +218,7 @@ static noe_status check_names(const char *ops, noe_error *err)
 }
 
 /* Whether operators are left that the space is about: other spaces have the rest. */
-static bool is_of_use(const space_spec *spec, const noe_space *space)
+static bool is_of_use(const noe_space_spec *spec, const noe_space *space)
 {
     for (int i = 0; i < space->n_moves; i++) {
         if (!spec->about ||
@@ -676,14 +235,14 @@ static noe_status build_listed(const char *ops, const char *colon, noe_space *sp
     for (const char *p = ops; p < colon;) {
         size_t len = strcspn(p, ",:");
         int i = 0;
-        while (i < N_OF(specs) &&
-               (strlen(specs[i].name) != len || memcmp(specs[i].name, p, len) != 0))
+        while (i < noe_n_space_specs && (strlen(noe_space_specs[i].name) != len ||
+                                         memcmp(noe_space_specs[i].name, p, len) != 0))
             i++;
-        if (i == N_OF(specs) || *n == NOE_SPACE_MAX)
+        if (i == noe_n_space_specs || *n == NOE_SPACE_MAX)
             return noe_fail(err, NOE_ERR_ARG, "'%.*s' is no space (%s)", (int)len, p,
                             noe_space_names);
-        build(&specs[i], colon + 1, &spaces[*n]);
-        *n += is_of_use(&specs[i], &spaces[*n]);
+        build(&noe_space_specs[i], colon + 1, &spaces[*n]);
+        *n += is_of_use(&noe_space_specs[i], &spaces[*n]);
         p += len + 1;
     }
     return NOE_OK;
@@ -697,21 +256,21 @@ noe_status noe_space_build(const char *ops, noe_space *spaces, int *n, noe_error
         NOE_TRY(check_names(colon + 1, err));
         return build_listed(ops, colon, spaces, n, err);
     }
-    for (int i = 0; i < N_OF(specs); i++) {
-        if (strcmp(ops, specs[i].name) == 0) {
-            build(&specs[i], NULL, &spaces[(*n)++]);
+    for (int i = 0; i < noe_n_space_specs; i++) {
+        if (strcmp(ops, noe_space_specs[i].name) == 0) {
+            build(&noe_space_specs[i], NULL, &spaces[(*n)++]);
             return NOE_OK;
         }
     }
     bool all = strcmp(ops, "default") == 0;
     if (!all)
         NOE_TRY(check_names(ops, err));
-    for (int i = 0; i < N_OF(specs); i++) {
-        if (!specs[i].by_default)
+    for (int i = 0; i < noe_n_space_specs; i++) {
+        if (!noe_space_specs[i].by_default)
             continue;
         NOE_ASSERT(*n < NOE_SPACE_MAX);
-        build(&specs[i], all ? NULL : ops, &spaces[*n]);
-        *n += is_of_use(&specs[i], &spaces[*n]);
+        build(&noe_space_specs[i], all ? NULL : ops, &spaces[*n]);
+        *n += is_of_use(&noe_space_specs[i], &spaces[*n]);
     }
     return NOE_OK;
 }
@@ -719,12 +278,14 @@ noe_status noe_space_build(const char *ops, noe_space *spaces, int *n, noe_error
 noe_params noe_move_params(const noe_move *move, const noe_shape *a, int64_t cut)
 {
     noe_params params = move->params;
-    if (move->kind == NOE_MOVE_PLAIN)
+    if (move->op != NOE_OP_SLICE)
         return params;
     int64_t axis = noe_params_get(move->op, &params, NOE_PARAM_AXIS)->i;
-    bool low = move->kind == NOE_MOVE_LOW;
-    noe_value start = noe_value_int(NOE_KIND_INT, low ? 0 : cut);
-    noe_value end = noe_value_int(NOE_KIND_INT, low ? cut : a->dim[axis]);
+    bool high = move->kind == NOE_MOVE_HIGH, low = move->kind == NOE_MOVE_LOW;
+    noe_value start = noe_value_int(NOE_KIND_INT, high ? cut : 0);
+    noe_value end = noe_value_int(NOE_KIND_INT, low              ? cut
+                                                : axis < a->rank ? a->dim[axis]
+                                                                 : 0);
     noe_params_set(move->op, &params, NOE_PARAM_START, &start);
     noe_params_set(move->op, &params, NOE_PARAM_END, &end);
     return params;
@@ -853,7 +414,10 @@ bool noe_move_fits(const noe_space *space, const noe_move *move, const noe_opera
     for (int k = 0; k < move->n_in; k++)
         types[k] =
             (noe_type){in[k].role == NOE_ROLE_MASK ? NOE_BOOL : NOE_F32, *in[k].shape};
-    if (noe_op_infer(move->op, &move->params, types, move->n_in, &type, NULL) != NOE_OK)
+    noe_params params = move->kind == NOE_MOVE_PLAIN
+                            ? noe_move_params(move, in[0].shape, 0)
+                            : move->params;
+    if (noe_op_infer(move->op, &params, types, move->n_in, &type, NULL) != NOE_OK)
         return false;
     *out = type.shape;
     int64_t n = noe_shape_elements(out);

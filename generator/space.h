@@ -42,9 +42,9 @@ typedef struct noe_space_leaf {
 
 /* A cut is one operator instance with two results, the parts before and after it. */
 typedef enum noe_move_kind {
-    NOE_MOVE_PLAIN,
-    NOE_MOVE_LOW,  /* slice: the part before a cut */
-    NOE_MOVE_HIGH, /* slice: the part from a cut on */
+    NOE_MOVE_PLAIN, /* of slices: those with a step, over the whole axis */
+    NOE_MOVE_LOW,   /* slice: the part before a cut */
+    NOE_MOVE_HIGH,  /* slice: the part from a cut on */
 } noe_move_kind;
 
 typedef struct noe_move {
@@ -80,7 +80,7 @@ extern const char noe_space_names[];
 /* Builds the spaces that `ops` names: a set ("default", "taso"), one space ("matrix"),
  * operators separated by commas, which restrict the default set to these, or both:
  * "matrix,batch:add,matmul". spaces has room for NOE_SPACE_MAX. */
-#define NOE_SPACE_MAX 14
+#define NOE_SPACE_MAX 16
 NOE_NODISCARD noe_status noe_space_build(const char *ops, noe_space *spaces, int *n,
                                          noe_error *err);
 
