@@ -28,7 +28,12 @@ static noe_status build_node(builder *b, uint16_t i, noe_error *err)
         in[k] = *noe_graph_type(b->g, refs[k]);
     }
     NOE_TRY(noe_rule_params(b->rule, i, b->binding, in, n->n_inputs, &params, err));
-    return noe_graph_add(b->g, n->op, &params, refs, n->n_inputs, &b->at[i], err);
+    NOE_TRY(noe_graph_add(b->g, n->op, &params, refs, n->n_inputs, &b->at[i], err));
+    noe_dtype d = noe_graph_type(b->g, b->at[i])->dtype;
+    return noe_op_computes(n->op, d)
+               ? NOE_OK
+               : noe_fail(err, NOE_ERR_SHAPE, "%s is not computed in %s",
+                          noe_op_get(n->op)->name, noe_dtype_name(d));
 }
 
 /* Builds the right side; b->at holds the variables. root_type[i] is what root i must

@@ -42,6 +42,7 @@ typedef float ACC;
 #define ERF(C, X)         erff(X)
 #define POW(C, X, E)      powf(X, (T)(E))
 #define SQRT(C, X)        sqrtf(X)
+#define CAST(C, X, D)     (T) noe_dtype_round(D, (double)(X))
 #define RECIPROCAL(C, X)  (1 / (X))
 #define IS_TRUE(C, X)     ((void)(C), (X) != 0)
 #define SHIFTED           1

@@ -42,6 +42,7 @@ typedef double ACC;
 #define ERF(C, X)         erf(X)
 #define POW(C, X, E)      pow(X, (T)(E))
 #define SQRT(C, X)        sqrt(X)
+#define CAST(C, X, D)     noe_dtype_round(D, X)
 #define RECIPROCAL(C, X)  (1 / (X))
 #define IS_TRUE(C, X)     ((void)(C), (X) != 0)
 #define SHIFTED           1

@@ -45,6 +45,7 @@ typedef noe_fe_sum ACC;
 #define ERF(C, X)         noe_fe_erf((C)->field, X)
 #define POW(C, X, E)      noe_fe_pow((C)->field, X, E)
 #define SQRT(C, X)        noe_fe_sqrt((C)->field, X)
+#define CAST(C, X, D)     noe_fe_cast((C)->field, X, D)
 #define RECIPROCAL(C, X)  noe_fe_reciprocal((C)->field, X)
 #define IS_TRUE(C, X)     noe_fe_is_true((C)->field, X)
 #define SHIFTED           0

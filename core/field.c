@@ -229,6 +229,18 @@ noe_fe noe_fe_log(const noe_field *f, noe_fe a)
                     (uint32_t)(noe_mix64(hash) % NOE_FIELD_Q)};
 }
 
+noe_fe noe_fe_cast(const noe_field *f, noe_fe a, noe_dtype to)
+{
+    if (a.u == 0)
+        return (noe_fe){0, 0};
+    uint64_t hash =
+        noe_mix64(keyed_hash(f, NOE_FIELD_HASH_CAST, a.u) ^ noe_mix64((uint64_t)to));
+    if (f->order == NOE_ORDER_NUMBER)
+        return noe_fe_int((int64_t)(hash % (2 * (uint64_t)f->range + 1)) - f->range);
+    return (noe_fe){(uint32_t)(hash % NOE_FIELD_P),
+                    (uint32_t)(noe_mix64(hash) % NOE_FIELD_Q)};
+}
+
 noe_fe noe_fe_erf(const noe_field *f, noe_fe a)
 {
     return odd_hash(f, NOE_FIELD_HASH_ERF, a);

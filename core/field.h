@@ -27,6 +27,8 @@
  *   sigmoid      1 / (1 + exp(-x)), tanh = 2 sigmoid(2x) - 1
  *   log          keyed hash of u
  *   erf          keyed hash of |u|, odd, with the sign of x
+ *   cast         keyed hash of u and the type, zero at zero: a function of the value
+ * for each type, never the identity; rounding twice is not rounding once
  *
  * NOE_ORDER_NUMBER. Values are small rational numbers (noe_fe_draw), which the pair
  * represents modulo p q; NOE_FIELD_UNIT times the number is a centred integer. Signs
@@ -35,7 +37,7 @@
  * points, as long as denominators divide NOE_FIELD_UNIT and numbers stay below
  * NOE_FIELD_BOUND (core/field_check.c sees to that).
  *   exp sigmoid sqrt   keyed hashes to small positive numbers
- *   log          keyed hash to small numbers
+ *   log cast     keyed hashes to small numbers, cast zero at zero
  *   tanh erf     keyed hashes, odd, with the sign of x
  *   reciprocal   exact where that is such a number; else like tanh
  *
@@ -71,6 +73,7 @@ typedef enum noe_field_hash {
     NOE_FIELD_HASH_SIGMOID,
     NOE_FIELD_HASH_TANH,
     NOE_FIELD_HASH_RECIPROCAL,
+    NOE_FIELD_HASH_CAST,
     NOE_FIELD_HASHES
 } noe_field_hash;
 
@@ -108,6 +111,7 @@ noe_fe noe_fe_sqrt(const noe_field *f, noe_fe a);
 noe_fe noe_fe_log(const noe_field *f, noe_fe a);
 /* By products and sqrt for multiples of 1/2 up to 32, else a keyed hash. */
 noe_fe noe_fe_pow(const noe_field *f, noe_fe a, double exponent);
+noe_fe noe_fe_cast(const noe_field *f, noe_fe a, noe_dtype to);
 noe_fe noe_fe_erf(const noe_field *f, noe_fe a);
 noe_fe noe_fe_sigmoid(const noe_field *f, noe_fe a);
 noe_fe noe_fe_tanh(const noe_field *f, noe_fe a);

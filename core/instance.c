@@ -149,7 +149,7 @@ static bool solve_variable(noe_search *s, uint16_t node, const noe_shape *want)
     noe_shape shape = want->rank < 0 ? choose_shape(s, var) : *want;
     if (!noe_shape_is_static(&shape))
         return false;
-    s->inst->binding.type[var] = (noe_type){NOE_F32, shape};
+    s->inst->binding.type[var] = (noe_type){s->dtype[var], shape};
     s->inst->binding.bound[var] = true;
     return true;
 }
@@ -345,6 +345,8 @@ bool noe_instance_try(const noe_rule *rule, noe_rng *rng,
                     .max_elements = style->max_elements};
     memset(inst->binding.bound, 0, sizeof inst->binding.bound);
     memset(inst->binding.pbound, 0, sizeof inst->binding.pbound);
+    if (!noe_instance_types(rule, rng, s.dtype, &inst->binding))
+        return false;
     set_pool(&s, style->dims);
     if (rule->where != NOE_TERM_ABSENT)
         collect_facts(&s, rule->where);
@@ -452,8 +454,10 @@ void noe_instance_print(noe_buf *b, const noe_rule *rule, const noe_instance *in
 {
     const char *gap = "";
     for (int i = 0; i < rule->n_vars; i++) {
-        noe_buf_printf(b, "%s%s=", gap, rule->vars[i].name);
-        noe_shape_print(b, &inst->binding.type[i].shape);
+        const noe_type *type = &inst->binding.type[i];
+        noe_buf_printf(b, "%s%s=%s", gap, rule->vars[i].name,
+                       type->dtype == NOE_F32 ? "" : noe_dtype_name(type->dtype));
+        noe_shape_print(b, &type->shape);
         gap = " ";
     }
     for (int i = 0; i < rule->n_pvars; i++) {

@@ -50,7 +50,7 @@ bool noe_instance_store(const noe_rule *rule, noe_instance *inst);
 /* How little fits together by accident: many different sizes, few ones, high ranks. */
 int noe_instance_spread(const noe_rule *rule, const noe_instance *inst);
 
-/* "a=[2,3] b=[3] k=1" */
+/* "a=[2,3] b=f16[3] k=1" */
 void noe_instance_print(noe_buf *b, const noe_rule *rule, const noe_instance *inst);
 
 #endif

@@ -16,6 +16,7 @@ typedef struct guess {
     const noe_rule *rule;
     noe_rng *rng;
     noe_instance *inst;
+    noe_dtype dtype[NOE_RULE_MAX_VARS];
     int rank[NOE_RULE_MAX_VARS];
     int64_t size[MAX_SLOTS]; /* of a class of slots, at its root */
     int root[MAX_SLOTS];
@@ -115,7 +116,7 @@ static bool fits(guess *g)
     noe_binding *b = &g->inst->binding;
     for (int v = 0; v < r->n_vars; v++) {
         b->bound[v] = true;
-        b->type[v] = (noe_type){NOE_F32, {.rank = g->rank[v]}};
+        b->type[v] = (noe_type){g->dtype[v], {.rank = g->rank[v]}};
         for (int k = 0; k < g->rank[v]; k++)
             b->type[v].shape.dim[k] = g->size[root_of(g, slot_of(v, k))];
     }
@@ -170,6 +171,8 @@ bool noe_instance_guess(const noe_rule *rule, noe_rng *rng, bool wants_spread,
         return false;
     memset(inst->binding.bound, 0, sizeof inst->binding.bound);
     memset(inst->binding.pbound, 0, sizeof inst->binding.pbound);
+    if (!noe_instance_types(rule, rng, g.dtype, &inst->binding))
+        return false;
     for (int v = 0; v < rule->n_vars; v++)
         g.rank[v] = (int)noe_rng_below(rng, MAX_RANK + 1);
     for (int i = 0; i < MAX_SLOTS; i++)

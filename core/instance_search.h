@@ -13,6 +13,7 @@
 
 typedef struct noe_search {
     const noe_rule *rule;
+    noe_dtype dtype[NOE_RULE_MAX_VARS];
     noe_rng *rng;
     noe_instance *inst;
     bool known[NOE_RULE_MAX_NODES]; /* inst->type holds the node's type */
@@ -23,6 +24,12 @@ typedef struct noe_search {
     uint16_t facts[32]; /* conjuncts `x == y` of the condition */
     int n_facts;
 } noe_search;
+
+/* Element types for the rule's variables such that its operators have types, and in b
+ * the values of parameter variables that name one. False where there are none, or were
+ * not found. */
+bool noe_instance_types(const noe_rule *rule, noe_rng *rng, noe_dtype *types,
+                        noe_binding *b);
 
 /* One guess, for rules without parameter variables (core/instance_guess.c). */
 bool noe_instance_guess(const noe_rule *rule, noe_rng *rng, bool wants_spread,

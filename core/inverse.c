@@ -875,6 +875,7 @@ noe_inverse_fn *noe_inverse_of(noe_op op)
         [NOE_OP_MAX] = inverse_broadcast,
         [NOE_OP_MIN] = inverse_broadcast,
         [NOE_OP_ABS] = inverse_same,
+        [NOE_OP_CAST] = inverse_same,
         [NOE_OP_LEAKY_RELU] = inverse_leaky_relu,
         [NOE_OP_LOG] = inverse_same,
         [NOE_OP_ERF] = inverse_same,

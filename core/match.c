@@ -33,6 +33,11 @@ static bool is_static(const noe_graph *g, noe_ref r)
     return noe_dtype_is_computed(t->dtype) && noe_shape_is_static(&t->shape);
 }
 
+static bool is_computed(const noe_graph *g, noe_ref r, noe_op op)
+{
+    return is_static(g, r) && noe_op_computes(op, noe_graph_type(g, r)->dtype);
+}
+
 /* Parameters of a matched operator equal what its pattern evaluates to. */
 static bool params_agree(const matcher *s, uint16_t pattern)
 {
@@ -115,7 +120,8 @@ static void match_operator(matcher *s, goal at, int n_goals)
     const noe_pattern_node *p = &s->rule->nodes[at.pattern];
     const noe_node *n = noe_graph_node(s->g, at.ref.node);
     unsigned fresh = 0;
-    if (n->op != p->op || n->n_inputs != p->n_inputs || !is_static(s->g, at.ref))
+    if (n->op != p->op || n->n_inputs != p->n_inputs ||
+        !is_computed(s->g, at.ref, p->op))
         return;
     goal saved[MAX_GOALS];
     memcpy(saved, s->goals, (size_t)n_goals * sizeof *saved);

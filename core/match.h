@@ -7,7 +7,11 @@
  *      variables bound to equal values, parameters equal after evaluation;
  *   2. all variables of the right side are bound; weight variables to weight values;
  *   3. the rule's condition holds for the bound types;
- *   4. element types: f32 only (the rule set is proved over the reals);
+ *   4. element types: what is matched and what is built is what the algebra computes
+ *      (noe_op_computes). A law is proved for real numbers and for every function that
+ * a cast may be, and values of each type are real numbers: so it holds whatever types
+ *      its variables have, as long as both sides have types at all. Layout thus moves
+ * in every type, arithmetic only in f32;
  *   5. the right side is well-typed and its outputs have the types of the left's.
  * Interior nodes of the left side may have other uses: they are then simply kept.
  */

@@ -297,6 +297,7 @@ bool noe_param_default(noe_op op, noe_param p, int spatial, noe_value *v)
     case NOE_PARAM_START:
     case NOE_PARAM_END:
     case NOE_PARAM_KERNEL_SHAPE:
+    case NOE_PARAM_TO:
     case NOE_PARAM_VALUE:
     case NOE_PARAM_INDICES:
     case NOE_PARAM_SCALES:

@@ -115,6 +115,11 @@ bool noe_params_eq(const noe_params *a, const noe_params *b);
 NOE_NODISCARD noe_status noe_op_infer(noe_op op, const noe_params *params,
                                       const noe_type *in, int n_in, noe_type *out,
                                       noe_error *err);
+/* Whether the algebra speaks of op with results of this element type: of arithmetic in
+ * f32 only, of what moves data and of cast in all types that have values. */
+bool noe_op_computes(noe_op op, noe_dtype d);
+/* The element type that cast's parameter `to` names; NOE_UNKNOWN for what we lack. */
+noe_dtype noe_cast_type(const noe_params *params);
 /* Brings parameters into stored form for these inputs: negative axes become
  * non-negative, axes sorted, slice bounds clamped to 0 <= start <= end <= dim,
  * indices counted from the start. */

@@ -10,6 +10,7 @@
  * Element types: operators that only move data take any fixed-size type; addition,
  * subtraction, multiplication and negation any number; all others floating point,
  * because over integers they would not mean what the algebra says. Constants are f32.
+ * That is what has a type; what the algebra computes is less (noe_op_computes).
  */
 #include "core/shape.h"
 #include <math.h>
@@ -22,20 +23,28 @@ static shape_rule *const rules[NOE_OP_COUNT] = {
 #include "core/ops.def"
 };
 
-static bool is_floating(noe_dtype d)
-{
-    return d == NOE_F32 || d == NOE_F64 || d == NOE_F16 || d == NOE_BF16;
-}
-
 static bool dtype_allowed(noe_op op, noe_dtype d)
 {
-    if (is_floating(d))
+    if (noe_dtype_is_floating(d))
         return true;
     if (noe_op_has(op, NOE_TRAIT_COPY))
         return noe_dtype_bytes(d) > 0;
     if (noe_op_has(op, NOE_TRAIT_EWISE) && noe_op_has(op, NOE_TRAIT_LINEAR))
         return noe_dtype_bytes(d) > 0 && d != NOE_BOOL;
     return false;
+}
+
+bool noe_op_computes(noe_op op, noe_dtype d)
+{
+    if (noe_op_has(op, NOE_TRAIT_COPY) || op == NOE_OP_WHERE || op == NOE_OP_CAST)
+        return noe_dtype_is_computed(d);
+    return d == NOE_F32;
+}
+
+noe_dtype noe_cast_type(const noe_params *params)
+{
+    int64_t to = noe_params_get(NOE_OP_CAST, params, NOE_PARAM_TO)->i;
+    return to == (int32_t)to ? noe_dtype_from_onnx((int32_t)to) : NOE_UNKNOWN;
 }
 
 static noe_status check_arity(noe_op op, int n_in, noe_error *err)
@@ -89,7 +98,7 @@ static noe_status check_size(const noe_shape *s, noe_error *err)
 }
 
 /* The first input that has the element type of the output; the condition of where may
- * be bool. */
+ * be bool or f32. */
 static int main_input(noe_op op)
 {
     return op == NOE_OP_WHERE ? 1 : 0;
@@ -103,7 +112,7 @@ static noe_status check_inputs(noe_op op, const noe_type *in, int n_in, noe_erro
             return noe_fail(err, NOE_ERR_SHAPE, "the shape of input %d is not known",
                             i);
         NOE_TRY(check_size(&in[i].shape, err));
-        if (i < like && in[i].dtype == NOE_BOOL)
+        if (i < like && (in[i].dtype == NOE_BOOL || in[i].dtype == NOE_F32))
             continue;
         if (in[i].dtype != in[like].dtype)
             return noe_fail(err, NOE_ERR_SHAPE, "input %d is %s, input %d is %s", i,
@@ -123,6 +132,8 @@ static noe_status infer(const noe_shape_query *q, noe_type *out)
     NOE_TRY(check_inputs(q->op, q->in, q->n_in, q->err));
     NOE_TRY(rules[q->op](q, &out->shape));
     out->dtype = q->n_in ? q->in[main_input(q->op)].dtype : NOE_F32;
+    if (q->op == NOE_OP_CAST)
+        out->dtype = noe_cast_type(q->params);
     return check_size(&out->shape, q->err);
 }
 

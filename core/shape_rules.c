@@ -157,6 +157,19 @@ SAME_SHAPE(hard_swish)
 SAME_SHAPE(elu)
 SAME_SHAPE(softplus)
 
+noe_status noe_shape_cast(const noe_shape_query *q, noe_shape *out)
+{
+    noe_dtype to = noe_cast_type(q->params), from = q->in[0].dtype;
+    if (!noe_dtype_is_floating(to))
+        return noe_fail(q->err, NOE_ERR_SHAPE,
+                        "to is %lld, want 1, 10, 11 or 16 (f32, f16, f64, bf16)",
+                        (long long)param(q, NOE_PARAM_TO)->i);
+    if (to == from)
+        return noe_fail(q->err, NOE_ERR_SHAPE, "to is the element type it has, %s",
+                        noe_dtype_name(to));
+    return same_shape(q, out);
+}
+
 noe_status noe_shape_gelu(const noe_shape_query *q, noe_shape *out)
 {
     NOE_TRY(want_flag(q, NOE_PARAM_APPROXIMATE));

@@ -85,7 +85,7 @@ const char *noe_get_data(noe_getting *g, size_t slot, noe_ref *r, const noe_shap
     if (!noe_get_has(g, slot))
         return noe_get_why(g, "input %zu is missing", slot);
     const noe_onnx_value *v = &g->m->values[g->node->in[slot]];
-    if (v->type.dtype != NOE_F32 && !g->only_type)
+    if (!noe_dtype_is_floating(v->type.dtype) && !g->only_type)
         return noe_get_why(g, "input %zu has element type %s", slot,
                            noe_dtype_name(v->type.dtype));
     if (!noe_shape_is_static(&v->type.shape))
@@ -195,9 +195,13 @@ void noe_get_set_list(noe_op op, noe_params *p, noe_param which, const noe_value
 const char *noe_get_add(noe_getting *g, noe_op op, const noe_params *p,
                         const noe_ref *in, int n_in, noe_ref *out)
 {
-    if (noe_graph_add(g->m->graph, op, p, in, n_in, out, &g->err) == NOE_OK)
-        return NULL;
-    return noe_get_why(g, "%s", g->err.text);
+    if (noe_graph_add(g->m->graph, op, p, in, n_in, out, &g->err) != NOE_OK)
+        return noe_get_why(g, "%s", g->err.text);
+    noe_dtype d = noe_graph_type(g->m->graph, *out)->dtype;
+    if (!noe_op_computes(op, d) && !g->only_type)
+        return noe_get_why(g, "%s is outside the algebra for element type %s",
+                           noe_op_get(op)->name, noe_dtype_name(d));
+    return NULL;
 }
 
 void noe_get_done(noe_getting *g, uint32_t port, noe_op op, noe_ref r)
@@ -444,16 +448,20 @@ static const char *get_where_node(noe_getting *g)
     return NULL;
 }
 
-/* To the type that it has already. */
+/* To the type that it has already it passes its input on. */
 static const char *get_cast(noe_getting *g)
 {
+    noe_ref x;
+    noe_params p = {0};
     NOE_GET(noe_get_only_attributes(g, "to saturate round_mode"));
     NOE_GET(noe_get_want_inputs(g, 1, 1));
+    NOE_GET(noe_get_one_output(g));
+    NOE_GET(noe_get_data(g, 0, &x, NULL));
     int64_t to = noe_onnx_attr_int(g->node->proto, "to", 0);
-    noe_dtype is = g->m->values[g->node->in[0]].type.dtype;
-    if (is != NOE_F32 || to != noe_dtype_to_onnx(is))
-        return "it changes the element type";
-    return noe_get_alias(g);
+    if (to == noe_dtype_to_onnx(g->m->values[g->node->in[0]].type.dtype))
+        return noe_get_alias(g);
+    noe_get_set_int(g->op, &p, NOE_PARAM_TO, to);
+    return noe_get_result(g, &p, x);
 }
 
 /* ---- the table ---- */
@@ -539,7 +547,6 @@ static const getter_row rows[] = {
     {"SpaceToDepth", NOE_OP_RESHAPE, noe_get_space_to_depth},
     {"Einsum", NOE_OP_MATMUL, noe_get_einsum},
     {"GlobalMaxPool", NOE_OP_MAX_POOL, noe_get_global_max_pool},
-    {"Cast", NOE_OP_OPAQUE, get_cast},
     {"Dropout", NOE_OP_OPAQUE, get_dropout},
     {"Constant", NOE_OP_WEIGHT, noe_get_constant},
     {"ConstantOfShape", NOE_OP_WEIGHT, noe_get_constant_of_shape},

@@ -41,7 +41,7 @@ const char *noe_get_want_inputs(noe_getting *g, size_t min, size_t max);
 const char *noe_get_only_attributes(noe_getting *g, const char *names);
 /* Outputs after the first may be there only if nobody reads them. */
 const char *noe_get_one_output(noe_getting *g);
-/* An f32 value of static shape as input of core nodes. */
+/* A floating-point value of static shape as input of core nodes. */
 const char *noe_get_data(noe_getting *g, size_t slot, noe_ref *r, const noe_shape **s);
 /* Truth values of static shape as input of core nodes. */
 const char *noe_get_condition(noe_getting *g, size_t slot, noe_ref *r);

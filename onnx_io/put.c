@@ -426,6 +426,20 @@ static noe_status put_gather(putting *p)
     return NOE_OK;
 }
 
+static const noe_type *output_type(const putting *p)
+{
+    return noe_graph_type(p->x->g, (noe_ref){p->node, 0});
+}
+
+/* `to` was a text before opset 6. */
+static noe_status put_cast(putting *p)
+{
+    if (p->x->m->opset < 6)
+        return fail_opset(p, "");
+    put_param(p, NOE_PARAM_TO);
+    return NOE_OK;
+}
+
 /* A product with ones, in whose shape it is broadcast: before there was Expand. */
 static noe_status put_product_with_ones(putting *p, const noe_value *shape)
 {
@@ -448,6 +462,8 @@ static noe_status put_product_with_ones(putting *p, const noe_value *shape)
 static noe_status put_expand(putting *p)
 {
     const noe_value *shape = param(p, NOE_PARAM_SHAPE);
+    if (p->x->m->opset < 8 && output_type(p)->dtype != NOE_F32)
+        return fail_opset(p, "of other types than f32");
     if (p->x->m->opset < 8)
         return put_product_with_ones(p, shape);
     put_operand(p, "shape", shape->list, shape->n);

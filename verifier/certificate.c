@@ -524,7 +524,8 @@ typedef struct evaluator {
     noe_arena *arena;
 } evaluator;
 
-static bool read_tensor(const evaluator *ev, Z3_ast a, noe_tensor_fe *out)
+static bool read_tensor(const evaluator *ev, Z3_ast a, noe_tensor_fe *out,
+                        noe_dtype *dtype)
 {
     const reader *r = ev->r;
     if (Z3_get_ast_kind(r->e->z3, a) != Z3_APP_AST)
@@ -532,8 +533,10 @@ static bool read_tensor(const evaluator *ev, Z3_ast a, noe_tensor_fe *out)
     noe_op op = operator_of(r->e, a);
     if (op == NOE_OP_COUNT) {
         int v = variable_of(r, a);
-        if (v >= 0)
+        if (v >= 0) {
             *out = ev->values[v];
+            *dtype = r->inst->binding.type[v].dtype;
+        }
         return v >= 0;
     }
     const noe_op_info *info = noe_op_get(op);
@@ -541,9 +544,10 @@ static bool read_tensor(const evaluator *ev, Z3_ast a, noe_tensor_fe *out)
     noe_type type[NOE_RULE_MAX_INPUTS], t;
     noe_params params;
     for (int i = 0; i < info->max_in; i++) {
-        if (!read_tensor(ev, arg_of(r->e, a, (unsigned)(info->n_params + i)), &in[i]))
+        if (!read_tensor(ev, arg_of(r->e, a, (unsigned)(info->n_params + i)), &in[i],
+                         &type[i].dtype))
             return false;
-        type[i] = (noe_type){NOE_F32, in[i].shape};
+        type[i].shape = in[i].shape;
     }
     if (!read_params(r, a, op, type, info->max_in, &params) ||
         noe_op_infer(op, &params, type, info->max_in, &t, NULL) != NOE_OK)
@@ -552,6 +556,7 @@ static bool read_tensor(const evaluator *ev, Z3_ast a, noe_tensor_fe *out)
     if (n < 0 || n > MAX_STEP_ELEMENTS)
         return false;
     out->shape = t.shape;
+    *dtype = t.dtype;
     out->data = noe_arena_alloc(ev->arena, (size_t)(n + 1) * sizeof *out->data);
     noe_eval_fe(ev->field, op, &params, in, info->max_in, out);
     return true;
@@ -582,9 +587,9 @@ static bool bind_variables(const evaluator *ev, const noe_step *step,
                            const noe_rule *axiom, noe_binding *b, noe_tensor_fe *values)
 {
     for (int i = 0; i < axiom->n_vars; i++) {
-        if (!read_tensor(ev, step->arg[i], &values[i]))
+        if (!read_tensor(ev, step->arg[i], &values[i], &b->type[i].dtype))
             return false;
-        b->type[i] = (noe_type){NOE_F32, values[i].shape};
+        b->type[i].shape = values[i].shape;
         b->bound[i] = true;
     }
     return true;

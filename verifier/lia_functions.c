@@ -449,6 +449,18 @@ static const noe_sum *apply_erf(noe_algebra *a, const noe_sum *x)
     return noe_sum_negated(a, plain(a, NOE_OP_ERF, noe_sum_negated(a, x)));
 }
 
+/* Of a cast nothing is known but that zero stays zero. */
+static const noe_sum *apply_cast(noe_algebra *a, noe_op cast, const noe_sum *x)
+{
+    if (x->n == 0)
+        return x;
+    const noe_summand *s = x->of[0];
+    if (x->n > 1 || s->n_bound > 0 || s->n_guards == 0)
+        return plain(a, cast, x);
+    const noe_summand *inner = without_guards(a, s);
+    return guard_result(a, plain(a, cast, noe_sum_make(a, 1, &inner)), s);
+}
+
 const noe_sum *noe_law_apply(noe_algebra *a, noe_op op, const noe_sum *x)
 {
     if (a->gave_up)
@@ -471,7 +483,7 @@ const noe_sum *noe_law_apply(noe_algebra *a, noe_op op, const noe_sum *x)
     case NOE_OP_ERF:
         return apply_erf(a, x);
     }
-    return plain(a, op, x);
+    return op >= NOE_FUNCTION_CAST ? apply_cast(a, op, x) : plain(a, op, x);
 }
 
 /* Maximum */

@@ -68,6 +68,19 @@ static const noe_expr *element_function(noe_index_call *c, const noe_poly *index
     return noe_expr_apply(c->a, c->op, c->operand(c->ctx, 0, index));
 }
 
+/* A function for each `to`, which may be unknown: equal ones are the same polynomial.
+ */
+static const noe_expr *element_cast(noe_index_call *c, const noe_poly *index)
+{
+    noe_poly to = param(c, NOE_PARAM_TO)->number;
+    if (to > UINT16_MAX - NOE_FUNCTION_CAST) {
+        noe_algebra_give_up(c->a, "too many polynomials to name a cast");
+        to = 0;
+    }
+    return noe_expr_apply(c->a, (noe_op)(NOE_FUNCTION_CAST + to),
+                          c->operand(c->ctx, 0, index));
+}
+
 /* max(x, y) = x + relu(y - x) */
 static const noe_expr *larger(noe_index_call *c, const noe_expr *x, const noe_expr *y)
 {
@@ -491,6 +504,7 @@ static const noe_index_definition definitions[NOE_OP_COUNT] = {
     INDEX(LEAKY_RELU, type_same, element_leaky_relu)
     INDEX(LOG, type_same, element_function)
     INDEX(ERF, type_same, element_function)
+    INDEX(CAST, type_same, element_cast)
     INDEX(REDUCE_MAX, type_reduce_mean, element_reduce_max)
     /* Its taps are the outputs that divide by the stride: no definition yet. */
     UNINTERPRETED(CONV_TRANSPOSE)

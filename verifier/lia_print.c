@@ -103,7 +103,8 @@ static void print_factor(const noe_algebra *a, const noe_factor *f, noe_buf *b)
         noe_buf_puts(b, ")");
         return;
     case NOE_FACTOR_APPLY:
-        noe_buf_printf(b, "%s(", f->id < NOE_OP_COUNT ? noe_op_get(f->id)->name : "");
+        noe_buf_printf(b, "%s(",
+                       f->id < NOE_FUNCTION_CAST ? noe_op_get(f->id)->name : "cast");
         noe_sum_print(a, f->arg, b);
         noe_buf_puts(b, ")");
         return;

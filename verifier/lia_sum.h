@@ -24,9 +24,12 @@ typedef enum noe_factor_kind {
     NOE_FACTOR_READ,     /* variable id at index[0..n-1] */
     NOE_FACTOR_CONSTANT, /* the real number bits */
     NOE_FACTOR_COUNT,    /* the integer count, which is >= 0 */
-    NOE_FACTOR_APPLY,    /* operator id of arg */
+    NOE_FACTOR_APPLY,    /* operator id of arg, or NOE_FUNCTION_CAST plus `to` */
     NOE_FACTOR_MAXIMUM,  /* over all families */
 } noe_factor_kind;
+
+/* Functions from here on are casts, one for each polynomial that `to` may be. */
+#define NOE_FUNCTION_CAST NOE_OP_COUNT
 
 typedef struct noe_sum noe_sum;
 

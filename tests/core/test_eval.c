@@ -188,6 +188,11 @@ static const struct {
     {{NOE_OP_EXP, "", "[3]", "[3]"}, "0 -inf 1000", "1 0 inf"},
     {{NOE_OP_SQRT, "", "[3]", "[3]"}, "0 9 -1", "0 3 nan"},
     {{NOE_OP_RECIPROCAL, "", "[3]", "[3]"}, "4 -0.5 0", "0.25 -2 inf"},
+    {{NOE_OP_CAST, "to=10", "[5]", "[5]"},
+     "2049 2051 65520 -inf nan",
+     "2048 2052 inf -inf nan"},
+    {{NOE_OP_CAST, "to=16", "[2]", "[2]"}, "257 259", "256 260"},
+    {{NOE_OP_CAST, "to=11", "[2]", "[2]"}, "1 -inf", "1 -inf"},
     {{NOE_OP_MATMUL, "", "[2,2] [2,2]", "[2,2]"}, "iota", "19 22 43 50"},
     {{NOE_OP_MATMUL, "", "[2] [2,2]", "[2]"}, "iota", "13 16"},
     {{NOE_OP_MATMUL, "", "[2,2] [2]", "[2]"}, "iota", "17 39"},
@@ -550,6 +555,35 @@ START_TEST(test_weights_are_rounded_once)
 }
 END_TEST
 
+/* A cast rounds what a run would give it: 1 + 2^-11 + 2^-30 is 1 + 2^-11 in f32, a tie
+ * in f16 that goes down; in one step it would go up. It is stored as f16. */
+START_TEST(test_weights_are_rounded_before_a_cast)
+{
+    noe_pool *pool = noe_pool_new();
+    noe_graph *g = noe_graph_new(pool);
+    noe_arena arena = {0};
+    noe_error err = {0};
+    float *value, big = 1 + 0x1p-11F, small = 0x1p-30F;
+    void *stored;
+    noe_type single = {NOE_F32, noe_shape_make(1, (int64_t[]){1})};
+    noe_ref in[2], sum, half;
+    in[0] = noe_graph_leaf(g, NOE_OP_WEIGHT,
+                           noe_pool_add_leaf(pool, "b", &single, &big, 4, NULL));
+    in[1] = noe_graph_leaf(g, NOE_OP_WEIGHT,
+                           noe_pool_add_leaf(pool, "s", &single, &small, 4, NULL));
+    noe_params to = {.n = 1, .v = {noe_value_int(NOE_KIND_INT, 10)}};
+    noe_assert_ok(noe_graph_add(g, NOE_OP_ADD, NULL, in, 2, &sum, &err), err);
+    noe_assert_ok(noe_graph_add(g, NOE_OP_CAST, &to, &sum, 1, &half, &err), err);
+    noe_assert_ok(noe_weight_value(g, half, &arena, &value, &err), err);
+    ck_assert_float_eq(value[0], 1.0F);
+    noe_assert_ok(noe_weight_stored(g, half, &arena, &stored, &err), err);
+    ck_assert_int_eq(*(uint16_t *)stored, 0x3C00);
+    noe_arena_clear(&arena);
+    noe_graph_free(g);
+    noe_pool_free(pool);
+}
+END_TEST
+
 START_TEST(test_weights_that_cannot_be_computed)
 {
     noe_pool *pool = noe_pool_new();
@@ -593,6 +627,7 @@ Suite *suite_eval(void)
     tcase_add_loop_test(tc, test_random_instances_stay_in_bounds, 0, NOE_OP_COUNT);
     tcase_add_test(tc, test_tiles_and_blocks_cover_everything);
     tcase_add_test(tc, test_weights_are_rounded_once);
+    tcase_add_test(tc, test_weights_are_rounded_before_a_cast);
     tcase_add_test(tc, test_weights_that_cannot_be_computed);
     suite_add_tcase(s, tc);
     return s;

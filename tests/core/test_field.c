@@ -173,6 +173,14 @@ static noe_fe log_(noe_fe a)
 {
     return noe_fe_log(&f, a);
 }
+static noe_fe half(noe_fe a)
+{
+    return noe_fe_cast(&f, a, NOE_F16);
+}
+static noe_fe single(noe_fe a)
+{
+    return noe_fe_cast(&f, a, NOE_F32);
+}
 static noe_fe absolute(noe_fe a)
 {
     return noe_fe_abs(&f, a);
@@ -239,7 +247,9 @@ static noe_fe operator(noe_op op, noe_fe a)
     XX(absolute(MUL(a, b)), MUL(absolute(a), absolute(b)))             \
     XX(erf_(NEG(a)), NEG(erf_(a)))                                     \
     XX(erf_(relu(a)), relu(erf_(a)))                                   \
-    XX(erf_(zero), zero)
+    XX(erf_(zero), zero)                                               \
+    XX(half(zero), zero)                                               \
+    XX(half(ADD(a, b)), half(ADD(b, a)))
 
 /* Laws of the order of numbers, which residues do not have. */
 #define NUMBER_LAWS(XX)                                              \
@@ -282,6 +292,14 @@ static noe_fe operator(noe_op op, noe_fe a)
     XX(max(MUL(a, c), MUL(b, c)), MUL(max(a, b), c))       \
     XX(absolute(ADD(a, b)), ADD(absolute(a), absolute(b))) \
     XX(erf_(a), a)                                         \
+    XX(half(a), a)                                         \
+    XX(single(half(a)), a)                                 \
+    XX(single(half(a)), half(a))                           \
+    XX(half(half(a)), half(a))                             \
+    XX(single(a), half(a))                                 \
+    XX(half(ADD(a, b)), ADD(half(a), half(b)))             \
+    XX(relu(half(a)), half(a))                             \
+    XX(half(NEG(a)), half(a))                              \
     XX(log_(MUL(a, b)), MUL(log_(a), log_(b)))
 
 /* Equations by their place in the list. */

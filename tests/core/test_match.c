@@ -8,6 +8,10 @@ static noe_error err;
 static noe_rule rule;
 
 #define X "%0 = input \"x\" : f32[2,3]\n"
+#define H "%0 = input \"h\" : f16[2,3]\n"
+#define CONCAT_CASTS                                        \
+    "concat[axis=$k](cast[to=$d](?a), cast[to=$d](?b)) => " \
+    "cast[to=$d](concat[axis=$k](?a, ?b))"
 #define Y "%1 = input \"y\" : f32[2,3]\n"
 
 static const struct {
@@ -77,6 +81,41 @@ static const struct {
     /* other element types are not touched */
     {"add(?a, ?b) => add(?b, ?a)",
      "%0 = input \"i\" : i64[2]\n%1 = add(%0, %0) : i64[2]\nreturn %1\n", NULL},
+    /* layout moves in every floating-point type, arithmetic in f32 only */
+    {"transpose[perm=$p](transpose[perm=$p](?a)) => ?a where $p == [1, 0]",
+     H "%1 = transpose[perm=[1,0]](%0) : f16[3,2]\n"
+       "%2 = transpose[perm=[1,0]](%1) : f16[2,3]\nreturn %2\n",
+     H "return %0\n"},
+    {"where(?c, ?a, ?a) => ?a",
+     H "%1 = input \"c\" : bool[3]\n%2 = where(%1, %0, %0) : f16[2,3]\nreturn %2\n",
+     H "return %0\n"},
+    {"relu(relu(?a)) => relu(?a)",
+     H "%1 = relu(%0) : f16[2,3]\n%2 = relu(%1) : f16[2,3]\nreturn %2\n", NULL},
+    {"transpose[perm=[1, 0]](?a) => neg(transpose[perm=[1, 0]](neg(?a)))",
+     H "%1 = transpose[perm=[1,0]](%0) : f16[3,2]\nreturn %1\n", NULL},
+    {"transpose[perm=[1, 0]](?a) => neg(transpose[perm=[1, 0]](neg(?a)))",
+     X "%1 = transpose[perm=[1,0]](%0) : f32[3,2]\nreturn %1\n",
+     X "%1 = neg(%0) : f32[2,3]\n%2 = transpose[perm=[1,0]](%1) : f32[3,2]\n"
+       "%3 = neg(%2) : f32[3,2]\nreturn %3\n"},
+    /* constants are f32 */
+    {"slice[axis=0, start=0, end=0](?a) => zeros[shape=[0, dim(?a, 1)]]()",
+     H "%1 = slice[axis=0, start=0, end=0, step=1](%0) : f16[0,3]\nreturn %1\n", NULL},
+    /* casts: to one type, and from f32 where the operand is computed */
+    {CONCAT_CASTS,
+     H "%1 = input \"i\" : f16[2,3]\n%2 = cast[to=1](%0) : f32[2,3]\n"
+       "%3 = cast[to=1](%1) : f32[2,3]\n%4 = concat[axis=0](%2, %3) : f32[4,3]\n"
+       "return %4\n",
+     H "%1 = input \"i\" : f16[2,3]\n%2 = concat[axis=0](%0, %1) : f16[4,3]\n"
+       "%3 = cast[to=1](%2) : f32[4,3]\nreturn %3\n"},
+    {CONCAT_CASTS, /* from different types */
+     H "%1 = input \"i\" : bf16[2,3]\n%2 = cast[to=1](%0) : f32[2,3]\n"
+       "%3 = cast[to=1](%1) : f32[2,3]\n%4 = concat[axis=0](%2, %3) : f32[4,3]\n"
+       "return %4\n",
+     NULL},
+    {"cast[to=$d](relu(?a)) => relu(cast[to=$d](?a))",
+     X "%1 = relu(%0) : f32[2,3]\n%2 = cast[to=10](%1) : f16[2,3]\nreturn %2\n", NULL},
+    {"cast[to=10](?a) => cast[to=10](?a)",
+     X "%1 = cast[to=16](%0) : bf16[2,3]\nreturn %1\n", NULL},
     /* interior nodes with other uses are kept */
     {"relu(neg(?a)) => neg(?a)",
      X "%1 = neg(%0) : f32[2,3]\n%2 = relu(%1) : f32[2,3]\nreturn %2, %1\n",

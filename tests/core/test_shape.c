@@ -300,6 +300,7 @@ static const struct {
     {NOE_OP_TRANSPOSE, NOE_BOOL, true},
     {NOE_OP_TRANSPOSE, NOE_STRING, false},
     {NOE_OP_TRANSPOSE, NOE_UNKNOWN, false},
+    {NOE_OP_TRANSPOSE, NOE_F16, true},
 };
 
 START_TEST(test_element_types)
@@ -330,6 +331,54 @@ START_TEST(test_element_types_must_agree)
 }
 END_TEST
 
+/* Casts between floating-point types: what has a type, and which one. */
+static const struct {
+    noe_dtype from;
+    int64_t to;
+    noe_dtype want;
+    const char *fault;
+} casts[] = {
+    {NOE_F32, 10, NOE_F16, NULL},
+    {NOE_F16, 1, NOE_F32, NULL},
+    {NOE_BF16, 11, NOE_F64, NULL},
+    {NOE_F64, 16, NOE_BF16, NULL},
+    {NOE_F32, 1, NOE_F32, "to is the element type it has, f32"},
+    {NOE_F32, 7, NOE_I64, "to is 7, want 1, 10, 11 or 16"},
+    {NOE_F32, 9, NOE_BOOL, "to is 9"},
+    {NOE_F32, INT64_C(1) << 32 | 10, NOE_F16, "to is 4294967306"},
+    {NOE_I64, 1, NOE_F32, "not defined for i64"},
+    {NOE_BOOL, 1, NOE_F32, "not defined for bool"},
+};
+
+START_TEST(test_casts)
+{
+    noe_type in = {casts[_i].from, noe_shape_make(2, (int64_t[]){2, 3})}, out;
+    noe_params to = {.n = 1, .v = {noe_value_int(NOE_KIND_INT, casts[_i].to)}};
+    noe_status s = noe_op_infer(NOE_OP_CAST, &to, &in, 1, &out, &err);
+    if (casts[_i].fault) {
+        noe_assert_fails(s, NOE_ERR_SHAPE, err, casts[_i].fault);
+        return;
+    }
+    noe_assert_ok(s, err);
+    ck_assert_int_eq(out.dtype, casts[_i].want);
+    ck_assert(noe_shape_eq(&out.shape, &in.shape));
+}
+END_TEST
+
+/* What the algebra speaks of is less than what has a type. */
+START_TEST(test_arithmetic_is_computed_in_f32_only)
+{
+    for (int op = 0; op < NOE_OP_COUNT; op++) {
+        bool moves = noe_op_has((noe_op)op, NOE_TRAIT_COPY) || op == NOE_OP_WHERE ||
+                     op == NOE_OP_CAST;
+        ck_assert(noe_op_computes((noe_op)op, NOE_F32));
+        ck_assert(noe_op_computes((noe_op)op, NOE_F16) == moves);
+        ck_assert(noe_op_computes((noe_op)op, NOE_F64) == moves);
+        ck_assert(!noe_op_computes((noe_op)op, NOE_I64));
+    }
+}
+END_TEST
+
 #define COUNT(TABLE) ((int)(sizeof(TABLE) / sizeof *(TABLE)))
 
 Suite *suite_shape(void)
@@ -346,6 +395,8 @@ Suite *suite_shape(void)
     tcase_add_test(tc, test_unknown_shapes_are_refused);
     tcase_add_loop_test(tc, test_element_types, 0, COUNT(dtypes));
     tcase_add_test(tc, test_element_types_must_agree);
+    tcase_add_loop_test(tc, test_casts, 0, COUNT(casts));
+    tcase_add_test(tc, test_arithmetic_is_computed_in_f32_only);
     suite_add_tcase(s, tc);
     return s;
 }

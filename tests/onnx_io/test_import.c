@@ -303,7 +303,16 @@ static const form forms[] = {
     {X4 "node GlobalMaxPool x -> y",
      "max_pool[kernel_shape=[8,8], strides=[1,1], pads=[0,0,0,0], dilations=[1,1]]\n"},
     {X2 "node Cast x -> a to=i:1\nnode Relu a -> y", "relu\n"},
-    {X2 "node Cast x -> y to=i:10", "opaque\n"},
+    {X2 "node Cast x -> y to=i:10", "cast[to=10]\n"},
+    {X2 "node Cast x -> h to=i:10\nnode Transpose h -> t\nnode Cast t -> y to=i:1",
+     "cast[to=10]\ntranspose[perm=[1,0]]\ncast[to=1]\n"},
+    {X2 "node Cast x -> y to=i:7", "opaque\n"},
+    {"input x i64 2,3\noutput y f32 *\nnode Cast x -> y to=i:1", "opaque\n"},
+    {"input x f16 2,3\noutput y f16 *\nnode Relu x -> a\nnode Transpose a -> b\n"
+     "node Cast b -> c to=i:10\nnode Concat c,c -> y axis=i:0",
+     "opaque\ntranspose[perm=[1,0]]\nconcat[axis=0]\n"},
+    {"input x bf16 2,3\ninput c bool 2,3\noutput y bf16 *\nnode Where c,x,x -> y",
+     "where\n"},
     /* sizes by integer factors */
     {X4 "init s f32 4 = 1,1,2,3\nnode Resize x,_,s -> y",
      "resize[mode=0, scales=[2,3]]\n"},
@@ -368,13 +377,13 @@ static const form forms[] = {
     {"input x f64 1,3,8,8\noutput y f32 *\ninit w f64 3,2,3,3\n"
      "node ConvTranspose x,w -> a strides=ints:2,2\nnode Cast a -> c to=i:1\n"
      "init b f32 1,2,17,17\nnode Add c,b -> y",
-     "opaque\nopaque\nadd\n"},
+     "opaque\ncast[to=1]\nadd\n"},
     {"opset 12\n" X2 "node ReduceProd x -> a axes=ints:1 keepdims=i:0\ninit b f32 2\n"
      "node Add a,b -> y",
      "opaque\nadd\n"},
     {"input x f64 2,3\noutput y f64 *\ninit s i64 3 = 4,1,3\nnode Expand x,s -> a\n"
      "node Cast a -> b to=i:1\nnode Relu b -> y",
-     "opaque\nopaque\nrelu\n"},
+     "expand[shape=[4,2,3]]\ncast[to=1]\nrelu\n"},
     {X4 "init p i64 8 = 0,0,-1,0,0,0,0,1\nnode Pad x,p -> a\ninit b f32 1,3,7,9\n"
         "node Add a,b -> y",
      "opaque\nadd\n"},
@@ -384,7 +393,7 @@ static const form forms[] = {
      "opaque\nadd\n"},
     {"input x f64 2,3\noutput y f32 *\nnode Transpose x -> a\nnode Cast a -> b to=i:1\n"
      "init c f32 3,2\nnode Add b,c -> y",
-     "opaque\nopaque\nadd\n"},
+     "transpose[perm=[1,0]]\ncast[to=1]\nadd\n"},
     /* shape arithmetic */
     {X4 "init p i64 8 = 0,0,0,1,0,2,0,3\nnode Split p -> a,b,c,d\n"
         "node Concat a,c,b,d -> q axis=i:0\nnode Pad x,q -> y",

@@ -248,6 +248,31 @@ START_TEST(test_ort_agrees_with_the_reference)
 }
 END_TEST
 
+/* Every type as an output: rounding is ONNX's, and what moves data moves it. */
+START_TEST(test_ort_casts_like_the_reference)
+{
+    static const char graph[] = "%0 = input \"x\" : f32[7,9]\n"
+                                "%1 = cast[to=10](%0) : f16[7,9]\n"
+                                "%2 = transpose[perm=[1,0]](%1) : f16[9,7]\n"
+                                "%3 = cast[to=16](%0) : bf16[7,9]\n"
+                                "%4 = cast[to=11](%2) : f64[9,7]\n"
+                                "%5 = cast[to=1](%3) : f32[7,9]\n"
+                                "return %2, %3, %4, %5\n";
+    noe_backend *reference;
+    noe_graph *g;
+    char text[500];
+    ort = open_real();
+    if (!ort)
+        noe_skip("no ONNX Runtime");
+    noe_assert_ok(noe_graph_parse(pool, graph, &g, &err), err);
+    noe_assert_ok(noe_backend_open("reference", NULL, &reference, &err), err);
+    ck_assert_msg(noe_backends_agree(ort, reference, g, 1, text, sizeof text), "%s",
+                  text);
+    noe_graph_free(g);
+    reference->vt->close(reference);
+}
+END_TEST
+
 /* Twice the work takes about twice the time: wide limits, for loaded machines. */
 START_TEST(test_ort_times_work)
 {
@@ -292,6 +317,7 @@ Suite *suite_ort(void)
     tcase_add_test(fake, test_ort_refuses_other_libraries);
     tcase_add_test(fake, test_ort_is_found_in_the_active_environment);
     tcase_add_test(real, test_ort_agrees_with_the_reference);
+    tcase_add_test(real, test_ort_casts_like_the_reference);
     tcase_add_test(real, test_ort_times_work);
     suite_add_tcase(s, fake);
     suite_add_tcase(s, real);

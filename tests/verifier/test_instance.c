@@ -150,6 +150,41 @@ START_TEST(test_instance_condition_holds)
 }
 END_TEST
 
+/* Casts have two ends of different types, what moves data has one type, arithmetic is
+ * f32: whichever types were chosen. */
+START_TEST(test_instance_types_of_casts)
+{
+    const noe_rule *rule =
+        fixture_rule("cast[to=$d](concat[axis=0](?a, cast[to=$e](?b))) => "
+                     "concat[axis=0](cast[to=$d](?a), cast[to=$d](cast[to=$e](?b)))");
+    noe_instance *list[96];
+    int n = find_all(rule, 1, 96, list);
+    bool seen[NOE_DTYPE_COUNT] = {false};
+    for (int i = 0; i < n; i++) {
+        const noe_binding *b = &list[i]->binding;
+        noe_dtype end = list[i]->type[rule->lhs[0]].dtype;
+        ck_assert_int_eq(end, noe_dtype_from_onnx((int32_t)b->pvalue[0].i));
+        ck_assert_int_eq(b->type[0].dtype,
+                         noe_dtype_from_onnx((int32_t)b->pvalue[1].i));
+        ck_assert_int_ne(b->type[0].dtype, end);
+        ck_assert_int_ne(b->type[1].dtype, b->type[0].dtype);
+        seen[end] = true;
+    }
+    drop(list, n);
+    ck_assert_int_gt(n, 40);
+    ck_assert(seen[NOE_F32] && seen[NOE_F16] && seen[NOE_BF16] && seen[NOE_F64]);
+    rule = fixture_rule("add(cast[to=$d](?a), ?b) => add(?b, cast[to=$d](?a))");
+    n = find_all(rule, 1, 24, list);
+    ck_assert_int_gt(n, 10);
+    for (int i = 0; i < n; i++) {
+        ck_assert_int_eq(list[i]->binding.pvalue[0].i, 1);
+        ck_assert_int_eq(list[i]->binding.type[1].dtype, NOE_F32);
+        ck_assert_int_ne(list[i]->binding.type[0].dtype, NOE_F32);
+    }
+    drop(list, n);
+}
+END_TEST
+
 START_TEST(test_instance_of_nothing_is_not_found)
 {
     static const char *const none[] = {
@@ -157,6 +192,9 @@ START_TEST(test_instance_of_nothing_is_not_found)
         "matmul(?a, ?b) => add(?a, ?b) where rank(?a) == 0",
         "transpose[perm=[0, 0]](?a) => ?a",
         "conv(?x, ?w) => matmul(?x, ?w) where rank(?x) == 2",
+        "cast[to=10](add(?a, ?b)) => add(cast[to=10](?a), cast[to=10](?b))",
+        "cast[to=$d](cast[to=$d](?a)) => cast[to=$d](?a)",
+        "cast[to=7](?a) => cast[to=7](?a)",
     };
     noe_instance *list[12];
     for (size_t i = 0; i < sizeof none / sizeof *none; i++)
@@ -238,6 +276,7 @@ Suite *suite_instance(void)
     tcase_add_test(tc, test_instance_convolutions_vary);
     tcase_add_test(tc, test_instance_matmul_has_vectors_and_batches);
     tcase_add_test(tc, test_instance_condition_holds);
+    tcase_add_test(tc, test_instance_types_of_casts);
     tcase_add_test(tc, test_instance_of_nothing_is_not_found);
     tcase_add_loop_test(tc, test_instance_exists_for_operator, 0, NOE_OP_COUNT);
     tcase_add_test(tc, test_instance_is_stored_as_a_match_is);
