@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 typedef struct runner {
-    noe_backend *backend;
+    noe_backend *backend[2]; /* that the original, the result runs on */
     const noe_cut *cut;
     const noe_check_options *options;
     noe_executor *executor[2]; /* of the original, of the result */
@@ -127,8 +127,8 @@ static noe_status run_once(runner *r, uint64_t seed, int run, noe_error *err)
 {
     make_inputs(r, seed, run);
     for (int side = 0; side < 2; side++)
-        NOE_TRY(r->backend->vt->run(r->executor[side], (const float *const *)r->inputs,
-                                    r->outputs[side], err));
+        NOE_TRY(r->backend[side]->vt->run(
+            r->executor[side], (const float *const *)r->inputs, r->outputs[side], err));
     for (uint32_t i = 0; i < r->cut->n_outputs; i++)
         NOE_TRY(compare_output(r, i, err));
     return NOE_OK;
@@ -178,7 +178,7 @@ static void clear_runner(runner *r)
             free(r->outputs[side][i]);
         free(r->outputs[side]);
         if (r->executor[side])
-            r->backend->vt->release(r->executor[side]);
+            r->backend[side]->vt->release(r->executor[side]);
     }
     free(r->inputs);
     free(r->input_elements);
@@ -189,30 +189,56 @@ static void clear_runner(runner *r)
 
 static noe_status prepare(runner *r, noe_error *err)
 {
-    noe_executor_options options = {.n_threads = r->backend->env->n_threads};
-    NOE_TRY(r->backend->vt->prepare(r->backend, r->cut->original, &options,
-                                    &r->executor[0], err));
-    NOE_TRY(r->backend->vt->prepare(r->backend, r->cut->result, &options,
-                                    &r->executor[1], err));
+    const noe_graph *graphs[2] = {r->cut->original, r->cut->result};
+    for (int side = 0; side < 2; side++) {
+        noe_backend *b = r->backend[side];
+        noe_executor_options options = {.n_threads = b->env->n_threads};
+        NOE_TRY(b->vt->prepare(b, graphs[side], &options, &r->executor[side], err));
+    }
     make_buffers(r);
     return NOE_OK;
+}
+
+static noe_status check_between(runner *r, uint64_t seed, noe_error *err)
+{
+    int n = r->options->n_inputs;
+    *r->report = (noe_check_report){.n_inputs = n, .n_outputs = r->cut->n_outputs};
+    if (n <= 0 || r->cut->n_outputs == 0)
+        return NOE_OK;
+    noe_status status = prepare(r, err);
+    for (int i = 0; i < n && status == NOE_OK; i++) {
+        noe_progress(r->backend[1]->env, "checking: input %d of %d", i + 1, n);
+        status = run_once(r, seed, i, err);
+    }
+    clear_runner(r);
+    return status;
 }
 
 noe_status noe_check_run(noe_backend *backend, const noe_cut *cut, uint64_t seed,
                          const noe_check_options *options, noe_check_report *report,
                          noe_error *err)
 {
-    runner r = {.backend = backend, .cut = cut, .options = options, .report = report};
-    *report =
-        (noe_check_report){.n_inputs = options->n_inputs, .n_outputs = cut->n_outputs};
-    if (options->n_inputs <= 0 || cut->n_outputs == 0)
-        return NOE_OK;
-    noe_status status = prepare(&r, err);
-    for (int i = 0; i < options->n_inputs && status == NOE_OK; i++) {
-        noe_progress(backend->env, "checking: input %d of %d", i + 1,
-                     options->n_inputs);
-        status = run_once(&r, seed, i, err);
-    }
-    clear_runner(&r);
-    return status;
+    runner r = {.backend = {backend, backend},
+                .cut = cut,
+                .options = options,
+                .report = report};
+    return check_between(&r, seed, err);
+}
+
+noe_status noe_check_device(noe_backend *exact, noe_backend *device, const noe_cut *cut,
+                            uint64_t seed, double tolerance, noe_check_report *report,
+                            noe_error *err)
+{
+    noe_cut same = *cut;
+    same.result = cut->original;
+    noe_check_options options = {1, INFINITY, NOE_CHECK_ATOL};
+    runner r = {.backend = {exact, device},
+                .cut = &same,
+                .options = &options,
+                .report = report};
+    NOE_TRY(check_between(&r, seed, err));
+    options.rtol = fmax(tolerance, 2 * report->max_rel);
+    r = (runner){
+        .backend = {exact, device}, .cut = cut, .options = &options, .report = report};
+    return check_between(&r, seed, err);
 }

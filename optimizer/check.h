@@ -43,5 +43,13 @@ typedef struct noe_check_report {
 NOE_NODISCARD noe_status noe_check_run(noe_backend *backend, const noe_cut *cut,
                                        uint64_t seed, const noe_check_options *options,
                                        noe_check_report *report, noe_error *err);
+/* On a device that computes in a type of its own: the result there against the original
+ * on `exact`, on one normal input. It may lie as far from it as tolerance says,
+ * relative to the tensor's magnitude, or twice as far as the original on the device
+ * does. */
+NOE_NODISCARD noe_status noe_check_device(noe_backend *exact, noe_backend *device,
+                                          const noe_cut *cut, uint64_t seed,
+                                          double tolerance, noe_check_report *report,
+                                          noe_error *err);
 
 #endif

@@ -22,6 +22,7 @@ static const char epilogue[] =
     "failed, 130 interrupted (the best result so far is written).\n";
 
 static const noe_command defaults = {.device = "cpu",
+                                     .dtype = "f32",
                                      .level = "float",
                                      .search = "best",
                                      .alpha = 1.05,
@@ -63,7 +64,9 @@ noe_program noe_command_describe(noe_command *c, noe_option *options)
         {"seed", 0, NOE_OPTION_INT, &c->seed, 0, 9e15, "<n>",
          "seed of the check's inputs", 0},
         {"device", 0, NOE_OPTION_TEXT, &c->device, 0, 0, "<name>",
-         "where costs come from: cpu, ort, ort:LIBRARY, ...", 1},
+         "where costs come from: cpu, ort, ort:LIBRARY, cuda, ...", 1},
+        {"dtype", 0, NOE_OPTION_TEXT, &c->dtype, 0, 0, "<type>",
+         "what device cuda computes in: f32, tf32, f16, bf16", 1},
         {"freeze", 0, NOE_OPTION_FLAG, &c->freeze, 0, 0, NULL,
          "use only what --costs holds, measure nothing", 0},
         {"hot-weights", 0, NOE_OPTION_FLAG, &c->hot_weights, 0, 0, NULL,
@@ -163,7 +166,7 @@ noe_status noe_command_check(noe_command *c, const char **operands, int n,
         return noe_fail(err, NOE_ERR_ARG, "--freeze needs --costs <file>");
     if (c->bisect && !c->replay)
         return noe_fail(err, NOE_ERR_ARG, "--bisect needs --replay <log>");
-    return noe_device_check_name(c->device, err);
+    return noe_device_check_name(c->device, c->dtype, err);
 }
 
 bool noe_command_method(const noe_command *c, noe_search_method *method)

@@ -10,7 +10,7 @@
 
 typedef struct noe_command {
     const char *in, *out;
-    const char *rules, *costs, *device, *record;
+    const char *rules, *costs, *device, *dtype, *record;
     const char *level, *search, *inputs, *json, *report, *log, *replay;
     noe_option_texts only_rules, skip_rules;
     noe_option_texts input_shapes;

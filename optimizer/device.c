@@ -2,8 +2,11 @@
 #include "optimizer/device.h"
 #include "onnx_io/onnx_io.h"
 #include "optimizer/cost_roofline.h"
+#include "runtime/cuda.h"
+#include "runtime/measure.h"
 #include "runtime/ort.h"
 #include <stdio.h>
+#include <stdlib.h>
 
 /* What stands behind "KIND:" in name, "" behind the bare kind, NULL if it is another.
  */
@@ -15,20 +18,60 @@ static const char *argument_of(const char *name, const char *kind)
     return name[len] == ':' ? name + len + 1 : name[len] == '\0' ? name + len : NULL;
 }
 
-noe_status noe_device_check_name(const char *name, noe_error *err)
+/* "" is the first device. */
+static bool is_number(const char *text)
 {
+    return strlen(text) < 5 && text[strspn(text, "0123456789")] == '\0';
+}
+
+static noe_status check_dtype(const char *name, const char *dtype, noe_error *err)
+{
+    noe_cuda_type type;
+    if (!noe_cuda_type_from_name(dtype, &type))
+        return noe_fail(err, NOE_ERR_ARG, "--dtype: '%s' is not f32, tf32, f16 or bf16",
+                        dtype);
+    if (type != NOE_CUDA_F32 && !argument_of(name, "cuda"))
+        return noe_fail(err, NOE_ERR_ARG,
+                        "--dtype %s: device %s computes in f32; only cuda can choose",
+                        dtype, name);
+    return NOE_OK;
+}
+
+noe_status noe_device_check_name(const char *name, const char *dtype, noe_error *err)
+{
+    NOE_TRY(check_dtype(name, dtype, err));
     static const char *const plain[] = {"cpu", "reference", "roofline"};
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) {
         if (strcmp(name, plain[i]) == 0)
             return NOE_OK;
     }
     const char *file = argument_of(name, "table");
-    if (argument_of(name, "ort") || (file && *file))
+    const char *number = argument_of(name, "cuda");
+    if (argument_of(name, "ort") || (file && *file) || (number && is_number(number)))
         return NOE_OK;
     return noe_fail(err, NOE_ERR_ARG,
-                    "--device: '%s' is not cpu, ort, ort:LIBRARY, table:FILE, roofline "
-                    "or reference",
+                    "--device: '%s' is not cpu, ort, ort:LIBRARY, cuda, cuda:NUMBER, "
+                    "table:FILE, roofline or reference",
                     name);
+}
+
+/* Results are checked by oneDNN in f32, and then on the GPU in its type. */
+static noe_status open_cuda(noe_device *d, const noe_device_options *o,
+                            const noe_env *env, noe_error *err)
+{
+    noe_cuda_options options = {.layout = NOE_CUDA_AUTO,
+                                .device = atoi(argument_of(o->name, "cuda"))};
+    noe_cuda_type_from_name(o->dtype, &options.type);
+    d->is_cuda = true;
+    d->tolerance = noe_cuda_tolerance(options.type);
+    NOE_TRY(noe_cuda_open(&options, env, &d->timing, err));
+    return noe_backend_open("onednn", env, &d->checking, err);
+}
+
+static bool is_cold(const noe_device *d, const noe_device_options *o)
+{
+    size_t cache = d->timing->cache_bytes;
+    return o->weight_bytes > (cache ? cache : noe_last_level_cache_bytes());
 }
 
 static noe_status open_measuring(noe_device *d, const noe_device_options *o,
@@ -43,11 +86,13 @@ static noe_status open_measuring(noe_device *d, const noe_device_options *o,
         noe_log(env, NOE_LOG_INFO, "costs from %s (%s)",
                 noe_ort_library_path(d->timing), d->timing->description);
         NOE_TRY(noe_backend_open("onednn", env, &d->checking, err));
+    } else if (argument_of(o->name, "cuda")) {
+        NOE_TRY(open_cuda(d, o, env, err));
     } else {
         NOE_TRY(noe_backend_open(backend, env, &d->timing, err));
         d->checking = d->timing;
     }
-    noe_backend_costs_init(&d->measured, d->timing, o->db, env, o->cold_weights);
+    noe_backend_costs_init(&d->measured, d->timing, o->db, env, is_cold(d, o));
     d->measured.frozen = d->measured.model.is_closed = o->frozen;
     d->model = &d->measured.model;
     d->referee = (noe_referee){
@@ -61,7 +106,7 @@ noe_status noe_device_open(noe_device *d, const noe_device_options *o,
                            const noe_env *env, noe_error *err)
 {
     *d = (noe_device){0};
-    NOE_TRY(noe_device_check_name(o->name, err));
+    NOE_TRY(noe_device_check_name(o->name, o->dtype, err));
     const char *file = argument_of(o->name, "table");
     if (!file && strcmp(o->name, "roofline") != 0)
         return open_measuring(d, o, env, err);

@@ -5,6 +5,7 @@
  *   cpu               oneDNN, in this process
  *   reference         the project's own evaluator
  *   ort[:LIBRARY]     the user's ONNX Runtime, in a worker
+ *   cuda[:NUMBER]     an NVIDIA GPU, by the CUDA module; computes in `dtype`
  *   roofline          estimated from operations and bytes: nothing is measured
  *   table:FILE        recorded costs (cost_table.h): nothing is measured
  */
@@ -24,6 +25,8 @@ typedef struct noe_device {
     noe_cost_model roofline;
     noe_referee referee; /* backend NULL: nobody decides */
     bool is_ort;         /* timing is ONNX Runtime */
+    bool is_cuda;        /* timing is a GPU; results are compared on it as well */
+    double tolerance;    /* of the GPU's type */
     char description[200];
 } noe_device;
 
@@ -31,10 +34,15 @@ typedef struct noe_device_options {
     const char *name;
     noe_ruledb *db;    /* keeps what is measured; may be NULL */
     bool frozen;       /* only what db holds, nothing is measured */
-    bool cold_weights; /* the model's weights do not fit into the cache */
+    const char *dtype; /* what a GPU computes in: f32, tf32, f16, bf16 */
+    /* Bytes of the model's weights: where they do not fit into the device's cache,
+     * their loading is timed as well. */
+    uint64_t weight_bytes;
 } noe_device_options;
 
-NOE_NODISCARD noe_status noe_device_check_name(const char *name, noe_error *err);
+/* Is there such a device, and does it compute in dtype? */
+NOE_NODISCARD noe_status noe_device_check_name(const char *name, const char *dtype,
+                                               noe_error *err);
 NOE_NODISCARD noe_status noe_device_open(noe_device *d, const noe_device_options *o,
                                          const noe_env *env, noe_error *err);
 /* Zero-initialised is closed. */

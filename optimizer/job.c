@@ -3,7 +3,6 @@
 #include "core/base/file.h"
 #include "core/base/hash.h"
 #include "optimizer/report_html.h"
-#include "runtime/measure.h"
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -70,14 +69,17 @@ static noe_status open_costs(noe_job *j, noe_error *err)
     const noe_graph *g = noe_onnx_graph(j->model);
     uint8_t *live = noe_malloc(g->n_nodes + 1);
     noe_graph_mark_live(g, live);
-    bool cold = noe_weight_bytes(g, live) > noe_last_level_cache_bytes();
+    uint64_t weight_bytes = j->cmd->hot_weights ? 0 : noe_weight_bytes(g, live);
     free(live);
     if (j->cmd->costs)
         NOE_TRY(noe_ruledb_open(j->cmd->costs,
                                 j->cmd->freeze ? NOE_RULEDB_READ : NOE_RULEDB_CREATE,
                                 &j->cost_db, err));
-    noe_device_options options = {j->cmd->device, j->cost_db, j->cmd->freeze,
-                                  cold && !j->cmd->hot_weights};
+    noe_device_options options = {.name = j->cmd->device,
+                                  .db = j->cost_db,
+                                  .frozen = j->cmd->freeze,
+                                  .dtype = j->cmd->dtype,
+                                  .weight_bytes = weight_bytes};
     NOE_TRY(noe_device_open(&j->device, &options, &j->env, err));
     noe_cost_recorder_init(&j->recorder, j->device.model);
     noe_costs_init(&j->costs, j->cmd->record ? &j->recorder.model : j->device.model);
@@ -184,6 +186,8 @@ static noe_status search_and_check(noe_job *j, noe_error *err)
         .time_whole = !cmd->no_timing && j->device.timing,
         .trial = j->device.is_ort ? time_files : NULL,
         .trial_ctx = j,
+        .device = j->device.is_cuda ? j->device.timing : NULL,
+        .device_tolerance = j->device.tolerance,
         .origin_op = origin_op,
         .origin_ctx = j->model,
         .reread = reread,
@@ -250,6 +254,11 @@ void noe_job_report(const noe_job *j, noe_buf *b)
     if (j->cmd->explain)
         noe_report_steps(b, &j->rules, &j->result);
     noe_report_outcome(b, &j->options, &j->result);
+    if (j->result.device_check.n_outputs > 0)
+        noe_buf_printf(b,
+                       "check on the device: passed; largest difference from f32 %.2g "
+                       "of the magnitude\n",
+                       j->result.device_check.max_rel);
     if (j->whole.is_done)
         noe_buf_printf(
             b,

@@ -146,16 +146,62 @@ static noe_status time_cut(const noe_graph *g, const noe_graph *folded,
     return status;
 }
 
-static noe_status time_whole(const noe_graph *g, const noe_graph *folded,
-                             noe_backend *backend, const noe_optimize_options *options,
+static noe_status check_on_device(const noe_graph *g, const noe_graph *folded,
+                                  noe_backend *backend,
+                                  const noe_optimize_options *options,
+                                  noe_optimize_result *r, noe_error *err)
+{
+    noe_cut cut;
+    NOE_TRY(make_cut(g, folded, &cut, err));
+    noe_status status =
+        noe_check_device(backend, options->device, &cut, options->seed,
+                         options->device_tolerance, &r->device_check, err);
+    noe_cut_clear(&cut);
+    if (status == NOE_ERR_MISMATCH)
+        noe_error_prefix(err, "on %s, ", options->device->description);
+    return status;
+}
+
+/* What fails on the device for want of memory, an engine or the device itself is no
+ * reason to end in an error: the input is kept. */
+static noe_status try_on_device(const noe_env *env, const noe_graph *g,
+                                const noe_graph *folded, noe_backend *backend,
+                                const noe_optimize_options *options,
+                                noe_optimize_result *r, noe_error *err)
+{
+    noe_error why;
+    noe_status status = NOE_OK;
+    if (options->check.n_inputs > 0)
+        status = check_on_device(g, folded, backend, options, r, &why);
+    if (status == NOE_OK)
+        status = time_cut(g, folded, options->device, options->search.referee,
+                          &r->trial, &why);
+    if (status == NOE_ERR_BACKEND || status == NOE_ERR_LIMIT ||
+        status == NOE_ERR_UNSUPPORTED) {
+        noe_log(env, NOE_LOG_WARN, "the whole models cannot be timed: %s", why.text);
+        r->trial.failed = true;
+        return NOE_OK;
+    }
+    if (status != NOE_OK && err)
+        *err = why;
+    return status;
+}
+
+static noe_status time_whole(const noe_env *env, const noe_graph *g,
+                             const noe_graph *folded, noe_backend *backend,
+                             const noe_optimize_options *options,
                              noe_optimize_result *r, noe_error *err)
 {
     double start = noe_wall_seconds();
+    noe_referee *referee = options->search.referee;
     r->trial = (noe_trial){.expected = r->before.seconds, .difference = -1};
-    noe_status status =
-        options->trial
-            ? options->trial(options->trial_ctx, g, folded, &r->trial, err)
-            : time_cut(g, folded, backend, options->search.referee, &r->trial, err);
+    noe_status status = NOE_OK;
+    if (options->trial)
+        status = options->trial(options->trial_ctx, g, folded, &r->trial, err);
+    else if (options->device)
+        status = try_on_device(env, g, folded, backend, options, r, err);
+    else
+        status = time_cut(g, folded, backend, referee, &r->trial, err);
     r->trial_seconds = noe_wall_seconds() - start;
     return status;
 }
@@ -169,7 +215,7 @@ static noe_status decide(const noe_env *env, const noe_graph *g, noe_graph *fold
     if (backend)
         NOE_TRY(check(env, g, folded, backend, options, r, err));
     if (backend && options->time_whole)
-        NOE_TRY(time_whole(g, folded, backend, options, r, err));
+        NOE_TRY(time_whole(env, g, folded, backend, options, r, err));
     r->decision = r->trial.failed || (r->trial.done && !r->trial.faster)
                       ? NOE_DECISION_NO_SPEED
                       : NOE_DECISION_BETTER;

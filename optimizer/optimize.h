@@ -31,8 +31,12 @@ typedef struct noe_optimize_options {
     noe_check_options check;
     uint64_t seed;
     bool time_whole;     /* compare the whole graphs on the device */
-    noe_trial_fn *trial; /* NULL: noe_trial_run on the backend */
+    noe_trial_fn *trial; /* NULL: noe_trial_run on the backend, or on device */
     void *trial_ctx;
+    /* Times the whole instead of the backend, and has to get results within
+     * device_tolerance too (noe_check_device); where it fails, nothing is shipped. */
+    noe_backend *device; /* may be NULL */
+    double device_tolerance;
     noe_origin_op_fn *origin_op;
     void *origin_ctx;
     noe_reread_fn *reread; /* may be NULL: then graphs are checked as they are */
@@ -47,6 +51,7 @@ typedef struct noe_optimize_result {
     noe_cost before, after;               /* of input and best result, expanded */
     uint64_t memory_before, memory_after; /* noe_peak_memory of the same */
     noe_check_report check;
+    noe_check_report device_check; /* n_outputs 0: there was none */
     noe_trial trial;
     double search_seconds, check_seconds, trial_seconds;
 } noe_optimize_result;

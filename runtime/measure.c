@@ -18,6 +18,9 @@
  * longer than it ever did, we wait and measure again, for 20 s in all in the life of a
  * backend. After that results are what they are, and say so (`disturbance`).
  *
+ * A device with a clock of its own (vtable slot `clocked`) is read by that, under the
+ * same protocol; the small product then runs on the device and tells of its clock rate.
+ *
  * Pairs are measured in rounds A B B A, so that a drift of the clock rate or of the
  * load cancels to first order; the ratio of a round is robust where the ratio of two
  * minima is not. The interval of the median comes from order statistics and assumes
@@ -57,8 +60,11 @@ typedef struct stopwatch {
     const char *name;
 } stopwatch;
 
-static stopwatch watch_for(int n_threads)
+/* For an executor of b. */
+static stopwatch watch_for(const noe_backend *b, int n_threads)
 {
+    if (b->vt->clocked)
+        return (stopwatch){CLOCK_MONOTONIC, b->vt->clock};
     if (n_threads == 1)
         return (stopwatch){CLOCK_THREAD_CPUTIME_ID, "thread-cpu"};
     return (stopwatch){CLOCK_MONOTONIC, "wall"};
@@ -85,6 +91,8 @@ double noe_process_cpu_seconds(int pid)
 static noe_status time_batch(noe_executor *e, const stopwatch *w, int n,
                              double *seconds, noe_error *err)
 {
+    if (e->backend->vt->clocked)
+        return e->backend->vt->clocked(e, n, seconds, err);
     double start = read_clock(w);
     NOE_TRY(e->backend->vt->repeat(e, n, err));
     *seconds = (read_clock(w) - start) / n;
@@ -230,8 +238,8 @@ static noe_status measure_batches(noe_executor *e, const stopwatch *w, int n, bo
 
 noe_status noe_measure_executor(noe_executor *e, noe_measure *measure, noe_error *err)
 {
-    stopwatch w = watch_for(e->n_threads), one_thread = watch_for(1);
     noe_backend *b = e->backend;
+    stopwatch w = watch_for(b, e->n_threads), one_thread = watch_for(b, 1);
     *measure = (noe_measure){.clock = w.name, .disturbance = 1};
     if (e->n_calls == 0)
         return NOE_OK;
@@ -322,7 +330,7 @@ noe_status noe_time_pair(noe_executor *a, noe_executor *b, int max_rounds,
     if (max_rounds < PAIR_ROUNDS_MIN)
         max_rounds = PAIR_ROUNDS_MIN;
     noe_executor *const e[2] = {a, b};
-    stopwatch w = watch_for(a->n_threads);
+    stopwatch w = watch_for(a->backend, a->n_threads);
     *out = (noe_pair_measure){.seconds_a = INFINITY, .seconds_b = INFINITY};
     out->clock = w.name;
     int n[2];

@@ -11,6 +11,7 @@
  */
 #include "runtime/onednn.h"
 #include "runtime/measure.h"
+#include "runtime/place.h"
 #include "core/tensor.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -121,10 +122,31 @@ static noe_status copy_weights(onednn_executor *e, noe_error *err)
     return NOE_OK;
 }
 
+/* Offsets of the buffers that share the arena; returns its size. */
+static size_t place_arena(noe_dnn_plan *p)
+{
+    noe_lifetime *items = noe_calloc((size_t)p->n_buffers + 1, sizeof *items);
+    uint32_t *buffer = noe_calloc((size_t)p->n_buffers + 1, sizeof *buffer);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->n_buffers; i++) {
+        const noe_dnn_buffer *b = &p->buffers[i];
+        if (b->store != NOE_DNN_ARENA || b->first == UINT32_MAX)
+            continue;
+        buffer[n] = i;
+        items[n++] = (noe_lifetime){b->bytes, b->first, b->end, 0};
+    }
+    size_t bytes = noe_place(items, n, ALIGNMENT);
+    for (uint32_t i = 0; i < n; i++)
+        p->buffers[buffer[i]].offset = items[i].offset;
+    free(items);
+    free(buffer);
+    return bytes;
+}
+
 /* Memory for everything but the caller's; frees what only planning needed. */
 static noe_status allocate_memory(onednn_executor *e, bool cold, noe_error *err)
 {
-    size_t arena_bytes = noe_dnn_place_buffers(&e->plan);
+    size_t arena_bytes = place_arena(&e->plan);
     e->arena = allocate(arena_bytes);
     if (!e->arena)
         return noe_fail(err, NOE_ERR_LIMIT, "no memory for %zu bytes of activations",

@@ -104,10 +104,6 @@ NOE_NODISCARD noe_status noe_dnn_plan_node(noe_dnn_plan *p, const noe_graph *g,
                                            noe_error *err);
 void noe_dnn_plan_clear(noe_dnn_plan *p);
 
-/* onednn_memory.c: offsets for the arena buffers, such that buffers in use at the same
- * step do not overlap; returns the size of the arena. */
-size_t noe_dnn_place_buffers(noe_dnn_plan *p);
-
 /* onednn_value.c: values, buffers, steps, layouts. */
 
 /* NOE_OK, or NOE_ERR_BACKEND naming `what`, the node and oneDNN's status. */

@@ -29,7 +29,7 @@ typedef struct noe_measure {
     double seconds;     /* smallest batch, a run */
     double second_best; /* next smallest; the gap is the noise */
     int n_batches;
-    const char *clock; /* "thread-cpu" or "wall" */
+    const char *clock; /* "thread-cpu", "wall", or a device's */
     /* How much longer a fixed small kernel took around the measuring than it did at
      * best in this process: about 1 on a quiet machine. Above 1.15 the processor was
      * slowed down (shared core, clock rate), and waiting for that to end had become too
@@ -58,7 +58,7 @@ typedef struct noe_pair_measure {
 
 /* NULL slots are optional. */
 typedef struct noe_backend_vtable {
-    const char *name; /* "onednn", "reference" */
+    const char *name; /* "onednn", "reference", "cuda", ... */
     /* Does one kernel exist for this node of g? What it lacks goes to the reference. */
     bool (*supports)(const noe_backend *b, const noe_graph *g, uint32_t node);
     /* g is copied; its pool, and weight data, must outlive the executor. */
@@ -71,6 +71,10 @@ typedef struct noe_backend_vtable {
                       float *const *outputs, noe_error *err);
     /* Runs n times with internal random buffers; what the clock is put around. */
     noe_status (*repeat)(noe_executor *e, int n, noe_error *err);
+    /* Seconds a run of about n runs with internal random buffers, on the device's own
+     * clock, and what that is called; optional: repeat by the CPU's clock otherwise. */
+    noe_status (*clocked)(noe_executor *e, int n, double *seconds, noe_error *err);
+    const char *clock;
     /* Runs with internal random buffers, under the measuring protocol. A graph that
      * asks for no work (views only) takes 0 seconds. */
     noe_status (*time)(noe_executor *e, noe_measure *measure, noe_error *err);
@@ -87,6 +91,8 @@ struct noe_backend {
     /* Goes into cost keys: "onednn 2.6.3 <isa> <cpu model> threads=N"; N is env's, and
      * what executor options with n_threads < 1 get. */
     char description[160];
+    /* Bytes of the device's last-level cache; 0: as large as this machine's. */
+    size_t cache_bytes;
     struct noe_calibration
         *calibration; /* measure.c's; NULL until something is timed */
 };

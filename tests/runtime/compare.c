@@ -34,12 +34,13 @@ static float *with_scale(const float *v, size_t n, float scale)
 }
 
 static bool compare_output(const noe_graph *g, uint32_t k, const float *got,
-                           const float *want, float scale, char *text, size_t cap)
+                           const float *want, float scale, double tolerance, char *text,
+                           size_t cap)
 {
     const noe_shape *s = &noe_graph_type(g, g->outputs[k].ref)->shape;
     size_t worst, n = (size_t)noe_shape_elements(s);
     float *a = with_scale(got, n, scale), *b = with_scale(want, n, scale);
-    bool close = noe_close_f32(a, b, n + 1, NOE_BACKEND_TOLERANCE, &worst);
+    bool close = noe_close_f32(a, b, n + 1, tolerance, &worst);
     if (!close)
         snprintf(text, cap,
                  "output %u (node %u), element %zu of %zu: %.9g and %.9g (scale %g)", k,
@@ -109,8 +110,8 @@ static void free_outputs(float **outputs, uint32_t n)
     free(outputs);
 }
 
-bool noe_backends_agree(noe_backend *b, noe_backend *oracle, const noe_graph *g,
-                        uint64_t seed, char *text, size_t cap)
+bool noe_backends_agree_within(noe_backend *b, noe_backend *oracle, const noe_graph *g,
+                               uint64_t seed, double tolerance, char *text, size_t cap)
 {
     noe_error err = {0};
     noe_arena arena = {0};
@@ -124,11 +125,18 @@ bool noe_backends_agree(noe_backend *b, noe_backend *oracle, const noe_graph *g,
     if (!agree)
         snprintf(text, cap, "%s", err.text);
     for (uint32_t k = 0; k < g->n_outputs && agree; k++)
-        agree =
-            compare_output(g, k, got[k], want[k], scale_of(g, k, all, want), text, cap);
+        agree = compare_output(g, k, got[k], want[k], scale_of(g, k, all, want),
+                               tolerance, text, cap);
     free_outputs(got, g->n_outputs);
     free_outputs(want, all->n_outputs);
     noe_arena_clear(&arena);
     noe_graph_free(all);
     return agree;
+}
+
+bool noe_backends_agree(noe_backend *b, noe_backend *oracle, const noe_graph *g,
+                        uint64_t seed, char *text, size_t cap)
+{
+    return noe_backends_agree_within(b, oracle, g, seed, NOE_BACKEND_TOLERANCE, text,
+                                     cap);
 }

@@ -12,6 +12,10 @@
  * for exp and tanh, stay well below. */
 #define NOE_BACKEND_TOLERANCE 2e-5
 
+/* noe_backends_agree with a tolerance of one's own. */
+bool noe_backends_agree_within(noe_backend *b, noe_backend *oracle, const noe_graph *g,
+                               uint64_t seed, double tolerance, char *text, size_t cap);
+
 /* Does b give the oracle's outputs for g on random inputs? Otherwise, or when one
  * fails, text (cap bytes) says how they differ. */
 bool noe_backends_agree(noe_backend *b, noe_backend *oracle, const noe_graph *g,
