@@ -6,12 +6,15 @@
 #
 #   bench/gpu.sh [RULES.db] [FOLDER]   results go to FOLDER, or bench/results
 #
-# Needs gcc, CMake, Ninja, an NVIDIA driver, and NVIDIA's libraries (CUDA runtime,
-# cuBLASLt, NVRTC, cuDNN 9: of the toolkit or of pip's wheels in the active environment);
-# no network. Libraries that the optimizer links (SQLite, xxHash, protobuf-c, oneDNN) must
-# be there. Z3 is not needed: the rules come from RULES.db (default build/rules.db).
-# Compared with PyTorch (eager, torch.compile) and ONNX Runtime's CUDA provider where
-# python3 has them; what is missing is said and left out, nothing is estimated.
+# Needs gcc, CMake, Ninja, an NVIDIA driver, NVIDIA's libraries (CUDA runtime, cuBLASLt,
+# NVRTC, cuDNN 9: of the toolkit or of pip's wheels in the active environment), and what
+# the optimizer and its tests link: SQLite, xxHash, protobuf-c, zlib, Graphviz, Check; no
+# network, no Z3 and no oneDNN. The rules come from RULES.db (default build/rules.db).
+# Patterns are made where python3 has the package onnx; PyTorch (with onnx2torch) and ONNX
+# Runtime's CUDA provider are compared where python3 has them. What is missing is said and
+# left out; nothing is estimated.
+#
+# This script has not been run on a GPU yet.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -28,10 +31,13 @@ card=$(nvidia-smi --query-gpu=name --format=csv,noheader | head -n 1)
 [ -n "$card" ] || die "nvidia-smi names no device"
 [ -r "$rules" ] || die "no rule database $rules (noether-generate and noether-verify make it)"
 
+mkdir -p build
 cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DNOETHER_CUDA=AUTO \
+  -DNOETHER_ONEDNN="${NOE_GPU_ONEDNN:-OFF}" \
   -DNOETHER_FOLDERS="core;ruledb;onnx_io;runtime;optimizer" >"$build.log" 2>&1 ||
   { tail -n 20 "$build.log" >&2; die "configuring failed"; }
-ninja -C "$build" >>"$build.log" 2>&1 ||
+targets="noether-optimize noether-make-model noether-cuda test_runtime_cuda_gpu"
+ninja -C "$build" $targets >>"$build.log" 2>&1 ||
   { tail -n 20 "$build.log" >&2; die "building failed"; }
 export PATH="$PWD/$build/bin:$PATH"
 
@@ -70,16 +76,25 @@ row() {
     echo "$name $dtype - - - failed: $(tail -n 1 "$build.run" | tr ' ' '_')" >>"$out"
   fi
 }
+# Models: two networks of our own, the patterns, and the shared ones; batches where the
+# model leaves its first dimension open (NAME:DIMS in bench/gpu_batches.txt).
+models="$build/models"
+mkdir -p "$models"
+noether-make-model resnet50 "$models/resnet50.onnx"
+noether-make-model squeezenet "$models/squeezenet.onnx"
+python3 bench/patterns/make.py "$models" >>"$build.log" 2>&1 ||
+  echo "# no patterns: bench/patterns/make.py fails (is the package onnx there?)" >>"$out"
 for dtype in tf32 f16; do
-  for model in bench/patterns/*.onnx bench/models/*.onnx ../shared/models/*.onnx; do
+  for model in "$models"/*.onnx ../shared/models/*.onnx; do
+    case $model in *.hand.onnx) continue ;; esac
     [ -r "$model" ] && row "$model" "$dtype"
   done
-  # Batches, where the model leaves its first dimension open: NAME:DIMS lines.
-  if [ -r bench/gpu_batches.txt ]; then
-    while read -r model shape; do
-      [ -r "$model" ] && row "$model" "$dtype" "$shape"
-    done <bench/gpu_batches.txt
-  fi
+done
+for dtype in tf32 f16; do
+  [ -r bench/gpu_batches.txt ] || break
+  while read -r model shape; do
+    [ -r "$model" ] && row "$model" "$dtype" "$shape"
+  done <bench/gpu_batches.txt
 done
 echo "# $((SECONDS - started)) s in all" >>"$out"
 cat "$out"

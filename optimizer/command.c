@@ -34,6 +34,20 @@ static const noe_command defaults = {.device = "cpu",
                                      .seed = 1,
                                      .max_growth = -1};
 
+static noe_program program_with(noe_option *options, int n)
+{
+    return (noe_program){.name = "noether-optimize",
+                         .operands = "MODEL.onnx [RESULT.onnx]",
+                         .summary = "Optimizes an ONNX model with verified rules and "
+                                    "measured costs.",
+                         .epilogue = epilogue,
+                         .options = options,
+                         .n_options = n,
+                         .libraries = libraries,
+                         .min_operands = 1,
+                         .max_operands = 2};
+}
+
 noe_program noe_command_describe(noe_command *c, noe_option *options)
 {
     *c = defaults;
@@ -107,16 +121,7 @@ noe_program noe_command_describe(noe_command *c, noe_option *options)
     };
     NOE_ASSERT(sizeof table / sizeof *table <= NOE_COMMAND_MAX_OPTIONS);
     memcpy(options, table, sizeof table);
-    return (noe_program){.name = "noether-optimize",
-                         .operands = "MODEL.onnx [RESULT.onnx]",
-                         .summary = "Optimizes an ONNX model with verified rules and "
-                                    "measured costs.",
-                         .epilogue = epilogue,
-                         .options = options,
-                         .n_options = (int)(sizeof table / sizeof *table),
-                         .libraries = libraries,
-                         .min_operands = 1,
-                         .max_operands = 2};
+    return program_with(options, (int)(sizeof table / sizeof *table));
 }
 
 /* Exactly one way to say where the result goes; names from a fixed set. */

@@ -52,7 +52,7 @@ const char *noe_cuda_type_name(noe_cuda_type type);
 double noe_cuda_tolerance(noe_cuda_type type);
 
 /* The module is $NOETHER_CUDA_MODULE, or noether-cuda.so beside the program or library
- * that this code is in, or in ../lib/noether of that folder. Fails with what is
+ * that this code is in, or where it is installed (LIBDIR/noether). Fails with what is
  * missing: the module, a library, the driver, a device, a version. */
 NOE_NODISCARD noe_status noe_cuda_open(const noe_cuda_options *options,
                                        const noe_env *env, noe_backend **b,

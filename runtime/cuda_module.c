@@ -38,7 +38,8 @@ static void own_folder(char *folder, size_t cap)
 
 static noe_status find_module(char *path, size_t cap, noe_error *err)
 {
-    static const char *const places[] = {"", "../lib/noether/", "noether/"};
+    /* Beside the programs, where it is built; beside libnoether.so. */
+    static const char *const places[] = {"", "../bin/"};
     const char *given = getenv(VARIABLE);
     char folder[3000];
     if (given && *given) {
@@ -54,11 +55,14 @@ static noe_status find_module(char *path, size_t cap, noe_error *err)
         if (access(path, R_OK) == 0)
             return NOE_OK;
     }
+    snprintf(path, cap, "%s", NOE_MODULE_DIR "/" FILE_NAME);
+    if (access(path, R_OK) == 0)
+        return NOE_OK;
     return noe_fail(err, NOE_ERR_BACKEND,
-                    "this build has no CUDA module: no " FILE_NAME
-                    " in %s or %s/../lib/noether; configure with -DNOETHER_CUDA=AUTO, "
-                    "or name it in $" VARIABLE,
-                    folder, folder);
+                    "the CUDA module is not there: no " FILE_NAME
+                    " in %s or " NOE_MODULE_DIR
+                    "; -DNOETHER_CUDA=AUTO builds it, $" VARIABLE " names it",
+                    folder);
 }
 
 noe_status noe_cuda_open(const noe_cuda_options *options, const noe_env *env,

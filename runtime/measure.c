@@ -243,8 +243,13 @@ noe_status noe_measure_executor(noe_executor *e, noe_measure *measure, noe_error
     *measure = (noe_measure){.clock = w.name, .disturbance = 1};
     if (e->n_calls == 0)
         return NOE_OK;
-    if (!b->calibration)
-        NOE_TRY(make_calibration(b, err));
+    if (!b->calibration) {
+        noe_status status = make_calibration(b, err);
+        if (status != NOE_OK) {
+            noe_measure_close(b); /* the next one may do better */
+            return status;
+        }
+    }
     int n = 1;
     double estimate = 0;
     NOE_TRY(find_batch(e, &w, &n, &estimate, err));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/cuda/device.h"
 #include "core/op.h"
+#include "runtime/measure.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -317,6 +318,7 @@ noe_status noe_cu_device_revive(noe_cu_device *d, noe_error *err)
     if (d->is_open) {
         noe_log(d->base.env, NOE_LOG_WARN,
                 "the CUDA device was lost; its context is made anew");
+        noe_measure_close(&d->base); /* its kernel is gone as well */
         close_handles(d);
         d->api.cudaDeviceReset();
         d->life++;

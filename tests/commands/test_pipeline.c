@@ -139,6 +139,43 @@ START_TEST(test_pipeline_from_operators_to_a_smaller_model)
 }
 END_TEST
 
+#ifdef NOE_FAKE_CUDA
+/* Device cuda on stand-ins for NVIDIA's libraries, and what is said without them. */
+START_TEST(test_pipeline_on_cuda)
+{
+    static const char optimize[] = "noether-optimize three.onnx -o out.onnx --rules "
+                                   "rules.db --device cuda --dtype ";
+    noe_buf with = {0}, without = {0};
+    expect(0, "noether-generate --db rules.db --ops relu --level 2", "candidates");
+    expect(0, "noether-verify --db rules.db", "proved");
+    expect(0,
+           "mkdir lib && for n in cudart.so.13 cuda.so.1 nvrtc.so.13 cublasLt.so.13 "
+           "cudnn.so.9; do ln -s '" NOE_FAKE_CUDA "' lib/lib$n; done",
+           "");
+    write_model();
+    noe_buf_printf(&with, "XDG_CACHE_HOME=$PWD NOETHER_CUDA_LIBRARIES=$PWD/lib %sf16",
+                   optimize);
+    char *report = run(0, with.text);
+    ck_assert_msg(noe_contains(report, "check on the device: passed"), "%s", report);
+    ck_assert_msg(noe_contains(report, "costs: cuda Fake GPU sm_90"), "%s", report);
+    free(report);
+    noe_buf_printf(&without, "rm out.onnx; NOETHER_CUDA_LIBRARIES=/nowhere %sf32",
+                   optimize);
+    expect(5, without.text,
+           "device cuda: the CUDA runtime (libcudart.so.13) is not there; looked in "
+           "/nowhere");
+    noe_buf_clear(&without);
+    noe_buf_printf(&without,
+                   "FAKE_CUDA=devices=0 NOETHER_CUDA_LIBRARIES=$PWD/lib %sf32",
+                   optimize);
+    expect(5, without.text, "no CUDA device");
+    expect(2, "ls out.onnx", "");
+    noe_buf_clear(&with);
+    noe_buf_clear(&without);
+}
+END_TEST
+#endif
+
 START_TEST(test_pipeline_without_proofs_changes_nothing)
 {
     /* Candidates alone are no rules. */
@@ -196,6 +233,9 @@ Suite *suite_pipeline(void)
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 150);
     tcase_add_test(tc, test_pipeline_from_operators_to_a_smaller_model);
+#ifdef NOE_FAKE_CUDA
+    tcase_add_test(tc, test_pipeline_on_cuda);
+#endif
     tcase_add_test(tc, test_pipeline_without_proofs_changes_nothing);
     tcase_add_test(tc, test_pipeline_is_deterministic);
     tcase_add_test(tc, test_pipeline_resumes);

@@ -447,11 +447,12 @@ START_TEST(test_cuda_any_call_fails)
                                    CUDNN_STATUS_NOT_SUPPORTED, cudaErrorIllegalAddress};
     noe_graph *g = noe_cuda_graph(pool, conv_text);
     int status = statuses[_i % 3], n_failed = 0, n = 1;
-    bool timed = _i > 0;
+    bool timed = _i > 0, both = _i == 3; /* both: a failure in one layout is no harm */
     for (bool reached = true; reached; n += 1 + n / 5) {
         noe_error err = {0};
         char text[500];
-        noe_backend *b = open_device(NOE_CUDA_F32, NOE_CUDA_AUTO);
+        noe_backend *b =
+            open_device(NOE_CUDA_F32, both ? NOE_CUDA_AUTO : NOE_CUDA_FIRST);
         size_t none = control->allocated;
         snprintf(control->fail_call, sizeof control->fail_call, "*");
         control->fail_after = n;
@@ -468,7 +469,7 @@ START_TEST(test_cuda_any_call_fails)
                           control->allocated - none);
         b->vt->close(b);
     }
-    ck_assert_int_gt(n_failed, 5);
+    ck_assert_msg(both || n_failed > 5, "%d failures", n_failed);
     noe_graph_free(g);
 }
 END_TEST

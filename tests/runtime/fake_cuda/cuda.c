@@ -329,10 +329,12 @@ cudaError_t cudaFree(void *p)
     return 1;
 }
 
-cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes,
+                            cudaMemcpyKind kind, cudaStream_t stream)
 {
     FAIL_IF_TOLD();
-    if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost)
+    if (!stream || capturing ||
+        (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToHost))
         return 1;
     memcpy(to, from, bytes);
     return cudaSuccess;
