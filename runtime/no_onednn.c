@@ -13,3 +13,8 @@ noe_status noe_onednn_open(const noe_env *env, noe_backend **b, noe_error *err)
         "this build has no oneDNN, which device cpu runs on: configure with "
         "-DNOETHER_ONEDNN=ON");
 }
+
+const char *noe_runtime_library(void)
+{
+    return "no oneDNN";
+}

@@ -352,6 +352,8 @@ void noe_cu_device_close(noe_cu_device *d)
     if (d->properties)
         d->api.cudnnBackendDestroyDescriptor(d->properties);
     close_handles(d);
+    if (d->api.is_lost)
+        d->api.cudaDeviceReset(); /* what executors could not release any more */
     free(d->choices);
     free(d->cache_path);
 }

@@ -469,7 +469,7 @@ START_TEST(test_cuda_any_call_fails)
                           control->allocated - none);
         b->vt->close(b);
     }
-    ck_assert_msg(both || n_failed > 5, "%d failures", n_failed);
+    ck_assert_msg(both || n_failed > 2, "%d failures", n_failed);
     noe_graph_free(g);
 }
 END_TEST

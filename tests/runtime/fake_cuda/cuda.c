@@ -76,6 +76,7 @@ struct CUgraph_st {
     double ms;
 };
 struct CUgraphExec_st {
+    struct CUgraphExec_st *next;
     double ms;
 };
 struct CUevent_st {
@@ -84,6 +85,7 @@ struct CUevent_st {
 
 static double now; /* of the one stream */
 static struct CUgraph_st *capturing;
+static struct CUgraphExec_st *execs; /* all, so that a reset can free them */
 static char stream_object;
 
 bool fake_is_capturing(void)
@@ -152,7 +154,8 @@ cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *exec, cudaGraph_t gra
     (void)flags;
     FAIL_IF_TOLD();
     *exec = calloc(1, sizeof **exec);
-    (*exec)->ms = graph->ms;
+    **exec = (struct CUgraphExec_st){execs, graph->ms};
+    execs = *exec;
     control.n_execs++;
     return cudaSuccess;
 }
@@ -167,9 +170,15 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
-    free(exec);
-    control.n_execs--;
-    return cudaSuccess;
+    for (cudaGraphExec_t *at = &execs; *at; at = &(*at)->next) {
+        if (*at != exec)
+            continue;
+        *at = exec->next;
+        free(exec);
+        control.n_execs--;
+        return cudaSuccess;
+    }
+    return 1;
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
@@ -262,6 +271,8 @@ cudaError_t cudaDeviceReset(void)
     control.n_resets++;
     while (blocks)
         (void)cudaFree((char *)blocks + HEADER);
+    while (execs)
+        (void)cudaGraphExecDestroy(execs);
     return fake_fails(__func__);
 }
 
