@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define N_SEEDS 40
+#define N_SEEDS  40
+#define N_GROUPS 4 /* cases of a group share a process: starting one costs more */
 
 static noe_env env = {.seed = 1, .n_threads = 1};
 static noe_backend *reference;
@@ -108,40 +109,51 @@ static void check_case(noe_cuda_type type, noe_cuda_layout layout, int i,
     b->vt->close(b);
 }
 
-START_TEST(test_cuda_op_case)
+START_TEST(test_cuda_op_cases)
 {
-    check_case(NOE_CUDA_F32, NOE_CUDA_FIRST, _i, NOE_BACKEND_TOLERANCE);
-    check_case(NOE_CUDA_F32, NOE_CUDA_LAST, _i, NOE_BACKEND_TOLERANCE);
+    for (int i = _i; i < noe_n_op_cases; i += N_GROUPS) {
+        check_case(NOE_CUDA_F32, NOE_CUDA_FIRST, i, NOE_BACKEND_TOLERANCE);
+        check_case(NOE_CUDA_F32, NOE_CUDA_LAST, i, NOE_BACKEND_TOLERANCE);
+    }
 }
 END_TEST
 
 /* Values of some digits only, of operators that magnify at most by a little. */
-START_TEST(test_cuda_op_case_half)
+START_TEST(test_cuda_op_cases_half)
 {
-    if (noe_op_cases[_i].op == NOE_OP_EXP || noe_op_cases[_i].op == NOE_OP_POW)
-        return;
-    check_case(NOE_CUDA_F16, NOE_CUDA_LAST, _i, noe_cuda_tolerance(NOE_CUDA_F16));
-    check_case(NOE_CUDA_BF16, NOE_CUDA_FIRST, _i, noe_cuda_tolerance(NOE_CUDA_BF16));
+    for (int i = _i; i < noe_n_op_cases; i += N_GROUPS) {
+        if (noe_op_cases[i].op == NOE_OP_EXP || noe_op_cases[i].op == NOE_OP_POW)
+            continue;
+        check_case(NOE_CUDA_F16, NOE_CUDA_LAST, i, noe_cuda_tolerance(NOE_CUDA_F16));
+        check_case(NOE_CUDA_BF16, NOE_CUDA_FIRST, i, noe_cuda_tolerance(NOE_CUDA_BF16));
+    }
 }
 END_TEST
 
-/* Every case goes through in every layout and can be timed. */
-START_TEST(test_cuda_op_case_timed)
+static void time_case(noe_backend *b, int i)
 {
     noe_error err;
-    noe_executor_options options = {.free_layout = true, .cold_weights = _i % 2};
-    noe_backend *b = open_device(NOE_CUDA_F32, NOE_CUDA_AUTO);
-    noe_graph *g = noe_cuda_case_graph(pool, &noe_op_cases[_i], 1);
+    noe_executor_options options = {.free_layout = true, .cold_weights = i % 2};
+    noe_graph *g = noe_cuda_case_graph(pool, &noe_op_cases[i], 1);
     noe_executor *e = NULL;
     noe_measure m;
     noe_assert_ok(b->vt->prepare(b, g, &options, &e, &err), err);
     noe_assert_ok(b->vt->time(e, &m, &err), err);
-    ck_assert_msg((m.seconds > 0) == (e->n_calls > 0), "%g s, %llu calls", m.seconds,
+    ck_assert_msg((m.seconds > 0) == (e->n_calls > 0), "%s: %g s, %llu calls",
+                  noe_op_case_text(&noe_op_cases[i]), m.seconds,
                   (unsigned long long)e->n_calls);
     noe_assert_fails(b->vt->run(e, NULL, NULL, &err), NOE_ERR_ARG, err,
                      "can only be timed");
     b->vt->release(e);
     noe_graph_free(g);
+}
+
+/* Every case goes through in every layout and can be timed. */
+START_TEST(test_cuda_op_cases_timed)
+{
+    noe_backend *b = open_device(NOE_CUDA_F32, NOE_CUDA_AUTO);
+    for (int i = _i; i < noe_n_op_cases; i += N_GROUPS)
+        time_case(b, i);
     b->vt->close(b);
 }
 END_TEST
@@ -188,20 +200,26 @@ static bool disagrees(void *ctx, const noe_graph *g)
     return !noe_backends_agree(ctx, reference, g, 1, text, sizeof text);
 }
 
-START_TEST(test_cuda_random)
+static void check_seed(noe_backend *b, int seed)
 {
     char text[500] = "";
-    noe_gen_options o = {.seed = (uint64_t)_i, .composites = true, .n_nodes = 16};
-    noe_backend *b = open_device(NOE_CUDA_F32, _i % 2 ? NOE_CUDA_FIRST : NOE_CUDA_LAST);
+    noe_gen_options o = {.seed = (uint64_t)seed, .composites = true, .n_nodes = 16};
     noe_graph *g = noe_gen_graph(pool, &o);
     if (disagrees(b, g)) {
         noe_graph *small = noe_gen_shrink(g, disagrees, b);
         noe_buf buf = {0};
         noe_graph_print(&buf, small);
         noe_backends_agree(b, reference, small, 1, text, sizeof text);
-        ck_abort_msg("seed %d: %s\n%s", _i, text, noe_buf_text(&buf));
+        ck_abort_msg("seed %d: %s\n%s", seed, text, noe_buf_text(&buf));
     }
     noe_graph_free(g);
+}
+
+START_TEST(test_cuda_random)
+{
+    noe_backend *b = open_device(NOE_CUDA_F32, _i % 2 ? NOE_CUDA_FIRST : NOE_CUDA_LAST);
+    for (int seed = _i; seed < N_SEEDS; seed += N_GROUPS)
+        check_seed(b, seed);
     b->vt->close(b);
 }
 END_TEST
@@ -716,13 +734,13 @@ static void add_results(Suite *s)
     TCase *t = tcase_create("results");
     tcase_set_timeout(t, 300);
     tcase_add_checked_fixture(t, set_up, tear_down);
-    tcase_add_loop_test(t, test_cuda_op_case, 0, noe_n_op_cases);
-    tcase_add_loop_test(t, test_cuda_op_case_half, 0, noe_n_op_cases);
-    tcase_add_loop_test(t, test_cuda_op_case_timed, 0, noe_n_op_cases);
+    tcase_add_loop_test(t, test_cuda_op_cases, 0, N_GROUPS);
+    tcase_add_loop_test(t, test_cuda_op_cases_half, 0, N_GROUPS);
+    tcase_add_loop_test(t, test_cuda_op_cases_timed, 0, N_GROUPS);
     tcase_add_test(t, test_cuda_graphs);
     tcase_add_test(t, test_cuda_graphs_without_fused_engines);
     tcase_add_loop_test(t, test_cuda_graphs_without_engines, 0, 2);
-    tcase_add_loop_test(t, test_cuda_random, 0, N_SEEDS);
+    tcase_add_loop_test(t, test_cuda_random, 0, N_GROUPS);
     suite_add_tcase(s, t);
 }
 
