@@ -229,7 +229,7 @@ static sides make_sides(const noe_pair *pair)
     uint32_t leaves[NOE_PAIR_MAX_VARS];
     for (int v = 0; v < pair->n_vars; v++) {
         char name[16];
-        noe_type type = {NOE_F32, pair->vars[v].shape};
+        noe_type type = {pair->vars[v].dtype, pair->vars[v].shape};
         snprintf(name, sizeof name, "v%d", v);
         leaves[v] = noe_pool_add_leaf(s.pool, name, &type, NULL, 0, NULL);
     }

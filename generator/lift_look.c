@@ -17,7 +17,8 @@ static void bind(const noe_lifter *l, const noe_rule *rule, noe_binding *b,
     *b = (noe_binding){0};
     for (int v = 0; v < rule->n_vars; v++) {
         int var = rule->vars[v].name[0] - 'a';
-        b->type[v] = (noe_type){NOE_F32, l->forms.pair->vars[var].shape};
+        b->type[v] =
+            (noe_type){l->forms.pair->vars[var].dtype, l->forms.pair->vars[var].shape};
         b->bound[v] = true;
     }
     for (int i = 0; i < rule->n_pvars; i++) {

@@ -36,7 +36,7 @@ static const noe_option options[] = {
     {"ops", 0, NOE_OPTION_TEXT, &ops, 0, 0, "<set>",
      "what to enumerate: default, taso, one space (matrix, layout, product, "
      "image, order, batch, kernel, group, shift, mask, choice, index, upscale, "
-     "stride, head), operators separated by commas, or spaces and operators "
+     "precision, stride, head), operators separated by commas, or spaces and operators "
      "(matrix,batch:add,relu)",
      1},
     {"level", 'n', NOE_OPTION_INT, &level, 1, NOE_MAX_LEVEL, "<n>",

@@ -31,6 +31,11 @@ static int add_node(maker *m, const noe_pair_node *node)
     return m->pair->n_nodes++;
 }
 
+static noe_dtype dtype_of(const noe_space_leaf *leaf)
+{
+    return leaf->role == NOE_ROLE_MASK ? NOE_F32 : noe_role_dtype(leaf->role);
+}
+
 static int add_variable(maker *m, const noe_space_leaf *leaf)
 {
     noe_pair *pair = m->pair;
@@ -45,6 +50,7 @@ static int add_variable(maker *m, const noe_space_leaf *leaf)
     memcpy(pair->vars[pair->n_vars].name, leaf->name, sizeof leaf->name);
     pair->vars[pair->n_vars].shape = leaf->shape;
     pair->vars[pair->n_vars].is_mask = leaf->role == NOE_ROLE_MASK;
+    pair->vars[pair->n_vars].dtype = dtype_of(leaf);
     return pair->n_vars++;
 }
 
@@ -54,6 +60,7 @@ static int add_leaf(maker *m, uint32_t value)
     noe_pair_node node = {.shape = leaf->shape, .value = value};
     node.is_weight = leaf->is_constant || leaf->role == NOE_ROLE_WEIGHT;
     node.is_mask = leaf->role == NOE_ROLE_MASK;
+    node.dtype = dtype_of(leaf);
     if (leaf->is_constant) {
         node.op = leaf->op;
         node.params = leaf->params;
@@ -82,7 +89,10 @@ static int add_enode(maker *m, const noe_enode *e, uint32_t value)
         node.in[k] = add_value(m, in[k]);
         node.is_weight = node.is_weight && m->pair->nodes[node.in[k]].is_weight;
         node.is_mask = m->pair->nodes[node.in[k]].is_mask; /* as the last operand */
+        node.dtype = m->pair->nodes[node.in[k]].dtype;
     }
+    if (node.op == NOE_OP_CAST)
+        node.dtype = noe_cast_type(&node.params);
     return add_node(m, &node);
 }
 
@@ -92,6 +102,7 @@ static int add_fixed(maker *m, uint32_t value)
     const noe_gen_class *c = &m->u->classes[value];
     noe_pair_node node = {.op = c->fixed == NOE_FIXED_ONES ? NOE_OP_ONES : NOE_OP_ZEROS,
                           .is_weight = true,
+                          .dtype = NOE_F32,
                           .shape = m->u->shapes[c->shape],
                           .value = value};
     node.params.n = 1;
@@ -354,10 +365,12 @@ static bool make_variable(noe_pair *pair, const noe_pair_node *like)
     noe_pair_var *var = &pair->vars[pair->n_vars];
     noe_pair_node node = {.is_var = true,
                           .is_mask = like->is_mask,
+                          .dtype = like->dtype,
                           .var = pair->n_vars,
                           .shape = like->shape,
                           .value = like->value};
-    *var = (noe_pair_var){.shape = node.shape, .is_mask = node.is_mask};
+    *var = (noe_pair_var){
+        .shape = node.shape, .is_mask = node.is_mask, .dtype = node.dtype};
     snprintf(var->name, sizeof var->name, "t%d", pair->n_vars + 1);
     for (int i = 0; i < pair->n_nodes; i++) {
         if (pair->nodes[i].value == node.value)

@@ -52,6 +52,7 @@ typedef struct noe_pair_node {
     bool is_var;
     bool is_weight; /* no data goes in */
     bool is_mask;
+    noe_dtype dtype; /* see noe_pair_var */
     int var;
     noe_op op;
     noe_params params;
@@ -65,7 +66,8 @@ typedef struct noe_pair_node {
 typedef struct noe_pair_var {
     char name[16];
     noe_shape shape;
-    bool is_mask; /* 0 and 1 only */
+    bool is_mask;    /* 0 and 1 only */
+    noe_dtype dtype; /* a mask is f32 here: rules say nothing of bool */
 } noe_pair_var;
 
 typedef struct noe_pair {

@@ -53,7 +53,7 @@ typedef struct term {
     uint64_t families; /* of its operators, a bit each modulo 64 */
     int changed;       /* round in which it or what is below it last did */
     int n_ops;         /* of its smallest term */
-    noe_shape shape;
+    noe_type type;
     const noe_fe *data;
     uint64_t value;
 } term;
@@ -188,19 +188,20 @@ static void fill_random(noe_saturation *g, uint32_t var, noe_fe *to, int64_t n)
         to[i] = noe_fe_draw(g->field, &rng);
 }
 
-static void eval_term(noe_saturation *g, term *t, const noe_shape *var)
+static void eval_term(noe_saturation *g, term *t, const noe_type *var)
 {
-    int64_t n = noe_shape_elements(&t->shape);
+    int64_t n = noe_shape_elements(&t->type.shape);
     noe_fe *to = noe_arena_alloc(&g->arena, (size_t)n * N_SAMPLES * sizeof *to);
     t->data = to;
     if (var)
         fill_random(g, t->head - VARIABLE, to, n);
     for (int q = 0; q < N_SAMPLES && !var; q++) {
-        noe_tensor_fe in[MAX_IN], out = {t->shape, to + q * n};
+        noe_tensor_fe in[MAX_IN], out = {t->type.shape, to + q * n};
         for (int k = 0; k < t->n_in; k++) {
             const term *x = &g->t[find(g, t->in[k])];
-            in[k] = (noe_tensor_fe){x->shape, (noe_fe *)x->data +
-                                                  q * noe_shape_elements(&x->shape)};
+            in[k] = (noe_tensor_fe){x->type.shape,
+                                    (noe_fe *)x->data +
+                                        q * noe_shape_elements(&x->type.shape)};
         }
         const head *h = head_at(g, t->head);
         noe_eval_fe(g->field, h->op, &h->params, in, t->n_in, &out);
@@ -220,7 +221,7 @@ static bool describe(noe_saturation *g, term *t)
     for (int k = 0; k < t->n_in; k++) {
         const term *x = &g->t[find(g, t->in[k])];
         t->n_ops += x->n_ops;
-        types[k] = (noe_type){NOE_F32, x->shape};
+        types[k] = x->type;
     }
     if (t->n_ops > g->max_ops) {
         g->is_too_large = true;
@@ -230,7 +231,7 @@ static bool describe(noe_saturation *g, term *t)
     if (noe_op_infer(h->op, &h->params, types, t->n_in, &out, NULL) != NOE_OK)
         return false;
     int64_t n = noe_shape_elements(&out.shape);
-    t->shape = out.shape;
+    t->type = out;
     return n > 0 && n <= MAX_ELEMENTS;
 }
 
@@ -245,9 +246,9 @@ static void add_user(noe_saturation *g, uint32_t class, uint32_t at)
 }
 
 /* The term head(in...) as it stands, built if new; NO_TERM if it cannot be. var is the
- * shape of a variable. */
+ * type of a variable. */
 static uint32_t add_term(noe_saturation *g, uint32_t h, const uint32_t *in, int n_in,
-                         const noe_shape *var)
+                         const noe_type *var)
 {
     uint32_t own[MAX_IN] = {0}, key[MAX_IN];
     for (int k = 0; k < n_in; k++) {
@@ -289,7 +290,7 @@ static uint32_t add_term(noe_saturation *g, uint32_t h, const uint32_t *in, int 
         t->parent = find(g, s->term - 1);
     } else {
         if (var)
-            t->shape = *var;
+            t->type = *var;
         else if (!describe(g, t))
             return NO_TERM;
         if (n_in == 0 && !var)
@@ -367,7 +368,7 @@ static void join_one(noe_saturation *g, uint32_t x, uint32_t y, int32_t why)
 {
     uint32_t a = find(g, x), b = find(g, y);
     if (a == b || g->t[a].value != g->t[b].value ||
-        !noe_shape_eq(&g->t[a].shape, &g->t[b].shape))
+        !noe_type_eq(&g->t[a].type, &g->t[b].type))
         return;
     reroot(g, x);
     g->t[x].link = y;
@@ -468,7 +469,7 @@ static void match(noe_saturation *g, const todo *t)
             match(g, t->next);
         } else if (*bound == NO_TERM &&
                    (!g->m.law->is_broadcast[n->head - VARIABLE] ||
-                    noe_may_stand_for(&g->t[t->class].shape,
+                    noe_may_stand_for(&g->t[t->class].type.shape,
                                       &g->m.law->var[n->head - VARIABLE]))) {
             *bound = t->class;
             match(g, t->next);
@@ -588,7 +589,7 @@ static uint32_t slice_head(noe_saturation *g, const found_match *m, uint32_t wan
 {
     const head *h = head_at(g, want);
     noe_params params = h->params;
-    const noe_shape *s = &g->t[find(g, operand)].shape;
+    const noe_shape *s = &g->t[find(g, operand)].type.shape;
     int64_t axis = noe_params_get(h->op, &params, NOE_PARAM_AXIS)->i;
     int64_t cut = matched_cut(g, m, cut_of(h));
     if (axis >= s->rank || cut >= s->dim[axis])
@@ -621,7 +622,7 @@ static uint32_t build_right(noe_saturation *g, const found_match *m, int i)
         return m->bound[h - VARIABLE];
     if (n->n_in == 0 && i == m->law->side[!m->from] &&
         noe_is_plain_constant(head_at(g, h)->op)) {
-        const noe_shape *s = &g->t[find(g, m->root)].shape;
+        const noe_shape *s = &g->t[find(g, m->root)].type.shape;
         noe_params params = {.n = 1};
         params.v[0] = noe_value_list(NOE_KIND_INTS, s->rank, s->dim);
         return add_term(g, head_of(g, head_at(g, h)->op, &params), NULL, 0, NULL);
@@ -778,8 +779,9 @@ static void add_pair(noe_saturation *g, const noe_pair *pair, uint32_t *id)
         uint32_t in[MAX_IN] = {0};
         for (int k = 0; k < n->n_in; k++)
             in[k] = id[n->in[k]];
+        noe_type type = {n->dtype, n->shape};
         if (n->is_var)
-            id[i] = add_term(g, VARIABLE + (uint32_t)n->var, NULL, 0, &n->shape);
+            id[i] = add_term(g, VARIABLE + (uint32_t)n->var, NULL, 0, &type);
         else
             id[i] = add_term(g, head_of(g, n->op, &n->params), in, n->n_in, NULL);
     }

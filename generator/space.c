@@ -159,6 +159,17 @@ static bool has_masks(const noe_space_spec *spec)
     return false;
 }
 
+/* Without masks and halves there are two. */
+static uint32_t count_roles(const noe_space_spec *spec)
+{
+    noe_role last = NOE_ROLE_WEIGHT;
+    for (int i = 0; i < spec->n_leaves; i++) {
+        if (spec->leaves[i].role > last)
+            last = spec->leaves[i].role;
+    }
+    return (uint32_t)last + 1;
+}
+
 static bool is_wanted(const noe_space_spec *spec, const char *only, noe_op op)
 {
     const char *name = noe_op_get(op)->name;
@@ -188,7 +199,7 @@ static void build(const noe_space_spec *spec, const char *only, noe_space *space
                          .max_dim = spec->max_dim,
                          .n_samples = spec->n_samples};
     snprintf(space->name, sizeof space->name, "%s", spec->name);
-    space->n_roles = has_masks(spec) ? NOE_ROLES : NOE_ROLES - 1;
+    space->n_roles = count_roles(spec);
     add_leaves(space, spec);
     for (int op = 0; op < NOE_OP_COUNT; op++) {
         if (is_wanted(spec, only, (noe_op)op))
@@ -412,12 +423,12 @@ bool noe_move_fits(const noe_space *space, const noe_move *move, const noe_opera
         return false;
     noe_type types[NOE_SPACE_MAX_IN], type;
     for (int k = 0; k < move->n_in; k++)
-        types[k] =
-            (noe_type){in[k].role == NOE_ROLE_MASK ? NOE_BOOL : NOE_F32, *in[k].shape};
+        types[k] = (noe_type){noe_role_dtype(in[k].role), *in[k].shape};
     noe_params params = move->kind == NOE_MOVE_PLAIN
                             ? noe_move_params(move, in[0].shape, 0)
                             : move->params;
-    if (noe_op_infer(move->op, &params, types, move->n_in, &type, NULL) != NOE_OK)
+    if (noe_op_infer(move->op, &params, types, move->n_in, &type, NULL) != NOE_OK ||
+        !noe_op_computes(move->op, type.dtype))
         return false;
     *out = type.shape;
     int64_t n = noe_shape_elements(out);
@@ -432,12 +443,20 @@ bool noe_move_fits(const noe_space *space, const noe_move *move, const noe_opera
     return is_interesting(space, move, in, out);
 }
 
+noe_dtype noe_role_dtype(noe_role role)
+{
+    return role == NOE_ROLE_MASK ? NOE_BOOL : role == NOE_ROLE_HALF ? NOE_F16 : NOE_F32;
+}
+
 /* The condition of where comes first. */
 noe_role noe_move_role(const noe_move *move, const noe_role *in)
 {
     bool is_weight = true;
-    if (in[move->n_in - 1] == NOE_ROLE_MASK)
-        return NOE_ROLE_MASK;
+    noe_role last = in[move->n_in - 1];
+    if (move->op == NOE_OP_CAST && noe_cast_type(&move->params) == NOE_F16)
+        return NOE_ROLE_HALF;
+    if (move->op != NOE_OP_CAST && (last == NOE_ROLE_MASK || last == NOE_ROLE_HALF))
+        return last;
     for (int k = 0; k < move->n_in; k++)
         is_weight = is_weight && in[k] == NOE_ROLE_WEIGHT;
     return is_weight ? NOE_ROLE_WEIGHT : NOE_ROLE_DATA;

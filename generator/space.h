@@ -21,11 +21,12 @@
 #define NOE_SPACE_MAX_IN     3 /* operands of a move */
 
 /* What is asked of an operand beyond its shape. Masks are of type bool: core says where
- * they may stand, and of the others that they are floating point. */
+ * they may stand. */
 typedef enum noe_role {
     NOE_ROLE_DATA,
     NOE_ROLE_WEIGHT, /* data and weights are kept apart for convolutions */
     NOE_ROLE_MASK,
+    NOE_ROLE_HALF, /* data of type f16; all else but masks is f32 */
     NOE_ROLES
 } noe_role;
 
@@ -70,7 +71,7 @@ typedef struct noe_space {
     int64_t max_elements, max_dim;
     bool is_ordered; /* signs are those of numbers (core/field.h) */
     int n_samples;
-    uint32_t n_roles; /* a shape: 2, or 3 with masks */
+    uint32_t n_roles; /* a shape: those up to the last one that occurs */
     bool has_three;   /* some move has three operands */
 } noe_space;
 
@@ -80,7 +81,7 @@ extern const char noe_space_names[];
 /* Builds the spaces that `ops` names: a set ("default", "taso"), one space ("matrix"),
  * operators separated by commas, which restrict the default set to these, or both:
  * "matrix,batch:add,matmul". spaces has room for NOE_SPACE_MAX. */
-#define NOE_SPACE_MAX 16
+#define NOE_SPACE_MAX 17
 NOE_NODISCARD noe_status noe_space_build(const char *ops, noe_space *spaces, int *n,
                                          noe_error *err);
 
@@ -99,6 +100,7 @@ typedef struct noe_operand {
  * Includes the typing rules of core. */
 bool noe_move_fits(const noe_space *space, const noe_move *move, const noe_operand *in,
                    noe_shape *out);
+noe_dtype noe_role_dtype(noe_role role);
 /* Role of the result. */
 noe_role noe_move_role(const noe_move *move, const noe_role *in);
 

@@ -8,11 +8,12 @@
 #define DATA        NOE_ROLE_DATA
 #define WEIGHT      NOE_ROLE_WEIGHT
 #define MASK        NOE_ROLE_MASK
+#define HALF        NOE_ROLE_HALF
 #define N_OF(ARRAY) ((int)(sizeof(ARRAY) / sizeof *(ARRAY)))
 
 const char noe_space_names[] = "default, taso, matrix, product, layout, image, order, "
                                "batch, kernel, group, shift, mask, choice, index, "
-                               "upscale, stride, head";
+                               "upscale, precision, stride, head";
 
 /* TASO's operators (Jia et al., SOSP'19): matmul, elementwise sum and product, 3x3 and
  * 1x3 convolutions with padding that keeps the size, grouped where the kernel says so,
@@ -306,6 +307,21 @@ static const noe_space_choice upscale_choices[] = {
     {ANY_OP, NOE_PARAM_SCALES, 1, {{2, {2, 1}}}},
 };
 
+/* Layout before and after a change of the element type. */
+static const noe_leaf_spec precision_leaves[] = {
+    {"x", 2, 2, {2, 3}, DATA, 1, 1, ANY_OP},
+    {"r", 1, 2, {1, 3}, DATA, 0, 0, ANY_OP},
+    {"h", 2, 2, {2, 3}, HALF, 1, 1, ANY_OP},
+};
+static const noe_space_choice precision_choices[] = {
+    {ANY_OP, NOE_PARAM_TO, 2, {{1, {10}}, {1, {1}}}},
+    {ANY_OP, NOE_PARAM_AXIS, 2, {{1, {0}}, {1, {1}}}},
+    {ANY_OP, NOE_PARAM_STEP, 1, {{1, {1}}}},
+    {ANY_OP, NOE_PARAM_PERM, 1, {{2, {1, 0}}}},
+    {ANY_OP, NOE_PARAM_INDICES, 1, {{2, {1, 0}}}},
+    {ANY_OP, NOE_PARAM_SHAPE, 1, {{3, {4, 2, 3}}}},
+};
+
 #define TABLES(LEAVES, CHOICES)                                         \
     .leaves = (LEAVES), .n_leaves = N_OF(LEAVES), .choices = (CHOICES), \
     .n_choices = N_OF(CHOICES)
@@ -446,6 +462,17 @@ const noe_space_spec noe_space_specs[] = {
      .max_elements = 120,
      .max_dim = 12,
      .n_samples = 8},
+    {.name = "precision",
+     .by_default = true,
+     TABLES(precision_leaves, precision_choices),
+     .reshapes = matrix_reshapes,
+     .n_reshapes = N_OF(matrix_reshapes),
+     .about = "cast",
+     .only = "cast transpose reshape concat slice gather expand",
+     .deeper = 1,
+     .max_elements = 24,
+     .max_dim = 12,
+     .n_samples = 16},
     {.name = "choice",
      .by_default = true,
      TABLES(choice_leaves, matrix_choices),

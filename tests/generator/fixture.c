@@ -26,6 +26,12 @@ static void add_moves(noe_space *s, const char *ops)
         where.only.rank = NOE_RANK_UNKNOWN;
         s->moves[s->n_moves++] = where;
     }
+    for (int i = 0; i < 2 && strstr(ops, "cast"); i++) {
+        noe_move cast = {.op = NOE_OP_CAST, .n_in = 1, .params.n = 1};
+        cast.only.rank = NOE_RANK_UNKNOWN;
+        cast.params.v[0] = noe_value_int(NOE_KIND_INT, i ? 1 : 10);
+        s->moves[s->n_moves++] = cast;
+    }
     for (int i = 0; i < built[0].n_moves; i++) {
         const char *name = noe_op_get(built[0].moves[i].op)->name;
         const char *at = strstr(ops, name);
@@ -47,6 +53,10 @@ noe_space tiny_space(const char *ops)
         add_leaf(&s, "m1", 2, (int64_t[]){2, 3}, 3, 0);
         s.leaves[0].role = NOE_ROLE_MASK;
         s.has_three = true;
+    }
+    if (strstr(ops, "cast")) {
+        add_leaf(&s, "h1", 2, (int64_t[]){2, 3}, 4, 0);
+        s.leaves[s.n_leaves - 1].role = NOE_ROLE_HALF;
     }
     add_leaf(&s, "x1", 2, (int64_t[]){2, 3}, 0, 0);
     add_leaf(&s, "x2", 2, (int64_t[]){2, 3}, 0, 1);

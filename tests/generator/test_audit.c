@@ -47,7 +47,7 @@ static noe_derive_verdict derive(const noe_rule_set *set, const noe_pair *pair,
     noe_assert_ok(noe_rule_parse(text.text, text.len, rule, &err), err);
     for (int v = 0; v < rule->n_vars; v++) {
         int var = atoi(rule->vars[v].name + 1);
-        binding.type[v] = (noe_type){NOE_F32, pair->vars[var].shape};
+        binding.type[v] = (noe_type){pair->vars[var].dtype, pair->vars[var].shape};
         binding.bound[v] = true;
     }
     noe_derive_config config = noe_derive_default();

@@ -115,6 +115,9 @@ static int evaluate(const noe_move *m, const int *operands, const noe_shape *out
     noe_params params = noe_move_params(m, &w.values[operands[0]].shape, operands[1]);
     t.data = noe_calloc(size_of(out) * POINTS, sizeof *t.data);
     t.role = w.values[operands[m->n_in - 1]].role;
+    if (m->op == NOE_OP_CAST)
+        t.role = noe_params_get(m->op, &params, NOE_PARAM_TO)->i == 10 ? NOE_ROLE_HALF
+                                                                       : NOE_ROLE_DATA;
     for (size_t p = 0; p < POINTS; p++) {
         noe_tensor_fe in[NOE_SPACE_MAX_IN];
         for (int k = 0; k < m->n_in; k++) {
@@ -379,7 +382,8 @@ static const struct {
     {"where add neg", 2, 3, 10},      {"where transpose neg", 3, 3, 10},
     {"where concat slice", 3, 2, 2},  {"where add slice", 2, 3, 2},
     {"where slice", 3, 3, 2},         {"where neg", 3, 4, 20},
-    {"where add relu", 3, 3, 50},
+    {"where add relu", 3, 3, 50},     {"cast transpose", 2, 3, 5},
+    {"cast concat slice", 2, 3, 20},  {"cast where", 3, 3, 2},
 };
 
 /* Moves with three operands are there at every level, also with operators in common. */

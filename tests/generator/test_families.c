@@ -51,6 +51,7 @@ static const struct {
      false},
     {"upscale", "upscale:conv_transpose,resize,add,mul,concat,slice", 3, false},
     {"choice", "mask:where,add,mul,neg,relu", 3, true},
+    {"cast", "precision:cast,transpose,reshape,concat,slice,gather,expand", 2, true},
     {"choice_layout", "choice:where,transpose,slice,concat", 3, false},
 };
 
