@@ -8,7 +8,8 @@ set -euo pipefail
 bin=$1 rules=$2
 rm -f "$rules"
 "$bin/noether-generate" --db "$rules" --level 1
-for ops in relu,concat conv,add conv,mul,reshape slice,concat add,mul,matmul,transpose; do
+for ops in relu,concat conv,add conv,mul,reshape slice,concat add,mul,matmul,transpose \
+    cast,transpose,concat; do
   "$bin/noether-generate" --db "$rules" --level 2 --ops $ops
 done
 "$bin/noether-verify" --db "$rules"

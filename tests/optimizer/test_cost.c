@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/cost_backend.h"
 #include "optimizer/memory.h"
+#include "optimizer/cost_roofline.h"
 #include "tests/optimizer/fixture.h"
 #include <math.h>
 #include <stdio.h>
@@ -89,6 +90,13 @@ static uint64_t key_of(const char *text)
 START_TEST(test_cost_keys_tell_kernels_apart)
 {
     static const char *const texts[] = {
+        "%0 = input \"x\" : f32[4,4]\n%1 = cast[to=10](%0) : f16[4,4]\nreturn %1\n",
+        "%0 = input \"x\" : f32[4,4]\n%1 = cast[to=16](%0) : bf16[4,4]\nreturn %1\n",
+        "%0 = input \"x\" : f64[4,4]\n%1 = cast[to=10](%0) : f16[4,4]\nreturn %1\n",
+        "%0 = input \"x\" : f32[4,4]\n%1 = transpose[perm=[1,0]](%0) : f32[4,4]\n"
+        "return %1\n",
+        "%0 = input \"x\" : f16[4,4]\n%1 = transpose[perm=[1,0]](%0) : f16[4,4]\n"
+        "return %1\n",
         "%0 = input \"x\" : f32[4,4]\n%1 = input \"y\" : f32[4,4]\n"
         "%2 = matmul(%0, %1) : f32[4,4]\nreturn %2 as \"z\"\n",
         /* the same value twice */
@@ -318,6 +326,40 @@ START_TEST(test_cost_estimates_grow_with_the_work)
 }
 END_TEST
 
+/* What moves data takes as long as its bytes do. */
+START_TEST(test_cost_of_halves)
+{
+    static const char *const texts[] = {
+        "%0 = input \"x\" : f16[512,512]\n"
+        "%1 = transpose[perm=[1,0]](%0) : f16[512,512]\nreturn %1\n",
+        "%0 = input \"x\" : f16[512,512]\n%1 = cast[to=1](%0) : f32[512,512]\n"
+        "return %1\n",
+        "%0 = input \"x\" : f32[512,512]\n"
+        "%1 = transpose[perm=[1,0]](%0) : f32[512,512]\nreturn %1\n",
+        "%0 = input \"x\" : f64[512,512]\n"
+        "%1 = transpose[perm=[1,0]](%0) : f64[512,512]\nreturn %1\n",
+    };
+    static const double bytes[] = {4, 6, 8, 16}; /* read and written, an element */
+    double call = 0, first = 0;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        noe_graph *g = fixture_graph(pool, texts[i]);
+        noe_kernels k = {0};
+        noe_kernels_find(&k, g);
+        ck_assert_uint_eq(k.n, 1);
+        double seconds = noe_roofline_seconds(NULL, &k, 0);
+        if (i == 0)
+            first = seconds;
+        if (i == 1) /* two bytes more */
+            call = first - (seconds - first) * bytes[0] / (bytes[1] - bytes[0]);
+        if (i > 0)
+            ck_assert_double_eq_tol((seconds - call) / (first - call),
+                                    bytes[i] / bytes[0], 1e-6);
+        noe_kernels_clear(&k);
+        noe_graph_free(g);
+    }
+}
+END_TEST
+
 Suite *suite_cost(void);
 Suite *suite_cost(void)
 {
@@ -335,6 +377,7 @@ Suite *suite_cost(void)
     tcase_add_test(tc, test_cost_order);
     tcase_add_test(tc, test_cost_measured_times_are_kept);
     tcase_add_test(tc, test_cost_estimates_grow_with_the_work);
+    tcase_add_test(tc, test_cost_of_halves);
     suite_add_tcase(s, tc);
     return s;
 }

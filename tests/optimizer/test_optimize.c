@@ -108,6 +108,38 @@ static const char *const conv_mul[] = {
     "where shape(?c) == [dim(?w, 0)] ++ rep(1, rank(?x) - 2)",
     NULL};
 
+/* Layout moves across casts and in f16; arithmetic in f16 is opaque and stays. */
+static const char mixed_precision[] = "%0 = input \"x\" : f32[2,3]\n"
+                                      "%1 = transpose[perm=[1,0]](%0) : f32[3,2]\n"
+                                      "%2 = cast[to=10](%1) : f16[3,2]\n"
+                                      "%3 = transpose[perm=[1,0]](%2) : f16[2,3]\n"
+                                      "%4 = cast[to=1](%3) : f32[2,3]\n"
+                                      "%5 = relu(%4) : f32[2,3]\n"
+                                      "%6 = weight \"w\" : f16[2,3]\n"
+                                      "%7 = cast[to=1](%6) : f32[2,3]\n"
+                                      "%8 = mul(%5, %7) : f32[2,3]\n"
+                                      "return %8 as \"y\", %3 as \"h\"\n";
+static const char *const cast_laws[] = {
+    "transpose[perm=$p](cast[to=$d](?a)) => cast[to=$d](transpose[perm=$p](?a))",
+    "transpose[perm=[1, 0]](transpose[perm=[1, 0]](?a)) => ?a", NULL};
+
+START_TEST(test_optimize_moves_layout_across_casts)
+{
+    noe_graph *g = fixture_graph(pool, mixed_precision);
+    noe_optimize_result r;
+    noe_assert_ok(optimize(g, cast_laws, &r), err);
+    ck_assert_int_eq(r.decision, NOE_DECISION_BETTER);
+    ck_assert_int_eq(count_op(r.graph, NOE_OP_TRANSPOSE), 0);
+    ck_assert_int_eq(count_op(r.graph, NOE_OP_CAST), 3);
+    ck_assert_uint_eq(r.before.n_operators, 6); /* the weight's cast is folded */
+    ck_assert_uint_eq(r.after.n_operators, 4);
+    ck_assert_uint_eq(r.check.n_outputs, 2);
+    ck_assert_double_eq(r.check.max_abs, 0);
+    noe_optimize_result_clear(&r);
+    noe_graph_free(g);
+}
+END_TEST
+
 START_TEST(test_optimize_folds_a_normalization_into_a_convolution)
 {
     noe_graph *g = fixture_graph(pool, conv_bn);
@@ -223,6 +255,7 @@ Suite *suite_optimize(void)
     TCase *tc = tcase_create("optimize");
     tcase_add_checked_fixture(tc, setup, teardown);
     tcase_set_timeout(tc, 60);
+    tcase_add_test(tc, test_optimize_moves_layout_across_casts);
     tcase_add_test(tc, test_optimize_folds_a_normalization_into_a_convolution);
     tcase_add_test(tc, test_optimize_without_gain_returns_the_input);
     tcase_add_loop_test(tc, test_optimize_checks_what_is_read_back, 0, 2);
