@@ -23,10 +23,10 @@ enum {
     ORT_FLOAT = 1,
     ORT_BOOL = 9,
     ORT_DOUBLE = 11,
-    N_ORT_TYPES = 14,
+    N_ORT_TYPES = 17,
 };
-static const uint8_t type_bytes[N_ORT_TYPES] = {0, 4, 1, 1, 2, 2, 4,
-                                                8, 0, 1, 2, 8, 4, 8};
+static const uint8_t type_bytes[N_ORT_TYPES] = {0, 4, 1, 1, 2, 2, 4,  8, 0,
+                                                1, 2, 8, 4, 8, 8, 16, 2};
 
 typedef struct ort_local {
     noe_backend base;
