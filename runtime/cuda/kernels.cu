@@ -109,6 +109,14 @@ DEVICE float softplus(float x)
     return x < 0 ? tail : x + tail;
 }
 
+/* To the nearest, ties to even; NaN stays NaN. */
+DEVICE float round_bf16(float x)
+{
+    unsigned u = float_to_bits(x);
+    u += 0x7fffU + ((u >> 16) & 1U);
+    return x != x ? x : bits_to_float(u & 0xffff0000U);
+}
+
 DEVICE float unary(int op, float x, const float *f)
 {
     switch (op) {
@@ -151,6 +159,8 @@ DEVICE float unary(int op, float x, const float *f)
         return x < 0 ? f[0] * (expf(x) - 1) : x;
     case OP_SOFTPLUS:
         return softplus(x);
+    case OP_CAST: /* f[0]: ONNX's number of the type */
+        return f[0] == 10 ? half_to_float(float_to_half(x)) : f[0] == 16 ? round_bf16(x) : x;
     }
     return x;
 }

@@ -35,6 +35,7 @@ static noe_cu_emitter *const emitters[NOE_OP_COUNT] = {
     [NOE_OP_HARD_SWISH] = EMIT(unary),
     [NOE_OP_ELU] = EMIT(unary),
     [NOE_OP_SOFTPLUS] = EMIT(unary),
+    [NOE_OP_CAST] = EMIT(unary),
     [NOE_OP_WHERE] = EMIT(where),
     [NOE_OP_BATCH_NORMALIZATION] = EMIT(batch_norm),
     [NOE_OP_MATMUL] = EMIT(product),
