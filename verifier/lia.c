@@ -178,7 +178,8 @@ static bool nth_choice(noe_op op, noe_param param, int rank, bool stored, int ma
         return k <= max_rank && symbols(c, true, k, true);
     if (param == NOE_PARAM_PADS)
         return k == 0 && (op == NOE_OP_PAD || spatial > 0) &&
-               symbols(c, true, op == NOE_OP_PAD ? 2 * rank : 2 * spatial, true);
+               symbols(c, true, op == NOE_OP_PAD ? 2 * rank : 2 * spatial,
+                       op != NOE_OP_CONV_TRANSPOSE);
     return k == 0 && spatial > 0 && symbols(c, true, spatial, true);
 }
 
@@ -238,7 +239,9 @@ static void choose_pvar(search *e, int node, int p)
         noe_scheme_choose(e->s, p, &c);
         enumerate(e, node);
     } else if (param == NOE_PARAM_INDICES) {
-        e->unknown = "a list of indices of any length";
+        c = (noe_choice){.made = true, .is_entries = true, .n = 1, .is_natural = true};
+        noe_scheme_choose(e->s, p, &c);
+        enumerate(e, node);
     } else if (here || (noe_param_kind_of(param) == NOE_KIND_INT && !is_flag(param) &&
                         param != NOE_PARAM_MODE)) {
         for (int k = 0; !e->too_many && !e->unknown &&

@@ -461,10 +461,45 @@ static const noe_sum *apply_cast(noe_algebra *a, noe_op cast, const noe_sum *x)
     return guard_result(a, plain(a, cast, noe_sum_make(a, 1, &inner)), s);
 }
 
+/* [x]: 1 where x is not 0, else 0. A product is not 0 where no factor is. */
+static const noe_sum *apply_where(noe_algebra *a, const noe_sum *x)
+{
+    noe_law_use(a, NOE_LAW_CHOICE);
+    if (x->n == 0)
+        return x;
+    const noe_summand *s = x->of[0];
+    if (x->n == 1 && s->n_bound == 0 && s->n_guards > 0) {
+        const noe_summand *inner = without_guards(a, s);
+        return guard_result(a, apply_where(a, noe_sum_make(a, 1, &inner)), s);
+    }
+    if (x->n > 1 || !is_plain(s)) {
+        noe_rational scale = noe_rational_inverse(a, leader(x)->coef);
+        return plain(a, NOE_OP_WHERE, noe_sum_scale(a, x, scale));
+    }
+    const noe_sum *all = noe_sum_number(a, noe_rational_one);
+    for (int i = 0; i < s->n_factors; i++) {
+        const noe_factor *f = s->factor[i];
+        if (!factor_is_positive(a, f, true))
+            all = noe_sum_mul(a, all, plain(a, NOE_OP_WHERE, noe_sum_of_factor(a, f)));
+    }
+    return all;
+}
+
+static const noe_sum *apply_by_choice(noe_algebra *a, noe_op op, const noe_sum *x,
+                                      const noe_factor *f)
+{
+    noe_law_use(a, NOE_LAW_CHOICE);
+    return noe_law_choose(a, f, noe_law_apply(a, op, noe_law_with_one(a, x, f)),
+                          noe_law_apply(a, op, noe_law_with_zero(a, x, f)));
+}
+
 const noe_sum *noe_law_apply(noe_algebra *a, noe_op op, const noe_sum *x)
 {
     if (a->gave_up)
         return noe_sum_zero(a);
+    const noe_factor *choice = noe_law_choice_in(a, x);
+    if (choice)
+        return apply_by_choice(a, op, x, choice);
     switch ((int)op) {
     case NOE_OP_RELU:
         return apply_relu(a, x);
@@ -482,6 +517,8 @@ const noe_sum *noe_law_apply(noe_algebra *a, noe_op op, const noe_sum *x)
         return apply_log(a, x);
     case NOE_OP_ERF:
         return apply_erf(a, x);
+    case NOE_OP_WHERE:
+        return apply_where(a, x);
     }
     return op >= NOE_FUNCTION_CAST ? apply_cast(a, op, x) : plain(a, op, x);
 }

@@ -119,6 +119,22 @@ static const noe_expr *element_leaky_relu(noe_index_call *c, const noe_poly *ind
                         noe_expr_scale(c->a, below, minus_one));
 }
 
+static noe_fit type_where(noe_index_call *c)
+{
+    noe_dims both;
+    FIT(broadcast(c, &c->in[0], &c->in[1], &both));
+    return broadcast(c, &both, &c->in[2], &c->out);
+}
+
+/* y + [c] (x - y), [c] being 1 where c is not 0, else 0. */
+static const noe_expr *element_where(noe_index_call *c, const noe_poly *index)
+{
+    const noe_expr *chosen = noe_expr_apply(c->a, NOE_OP_WHERE, operand(c, 0, index));
+    const noe_expr *x = operand(c, 1, index), *y = operand(c, 2, index);
+    const noe_expr *more = noe_expr_add(c->a, x, noe_expr_scale(c->a, y, minus_one));
+    return noe_expr_add(c->a, y, noe_expr_mul(c->a, chosen, more));
+}
+
 /* Products */
 
 static noe_dims batch_of(const noe_dims *x)
@@ -266,6 +282,82 @@ static const noe_expr *element_conv(noe_index_call *c, const noe_poly *index)
         window win = window_at(c, i, n, w->dim[2 + i], param(c, NOE_PARAM_DILATIONS));
         at_w[2 + i] = bind(c, &r, win.kernel);
         at_x[2 + i] = tap(c, &r, &win, x->dim[2 + i], index[2 + i], at_w[2 + i]);
+    }
+    return total(
+        c, &r,
+        noe_expr_mul(c->a, c->operand(c->ctx, 0, at_x), c->operand(c->ctx, 1, at_w)));
+}
+
+/* Input channels of a group; false if they are not known to be a whole number. */
+static bool group_inputs(noe_index_call *c, noe_poly *inputs)
+{
+    return noe_poly_divides(c->a->terms, c->in[1].dim[0],
+                            param(c, NOE_PARAM_GROUP)->number, inputs);
+}
+
+/* Size of an axis over which every element spreads. */
+static noe_fit spread(noe_index_call *c, noe_poly dim, const window *w, noe_poly *out)
+{
+    noe_poly one = num(c, 1);
+    FIT(say(c, ge(c, dim, one)));
+    FIT(say(c, ge(c, w->kernel, one)));
+    FIT(say(c, ge(c, w->begin, num(c, 0))));
+    FIT(say(c, noe_formula_or(c->a->terms, ge(c, add(c, w->end, w->stride), one),
+                              ge(c, add(c, w->end, w->dilation), one))));
+    *out = sub(c, add(c, mul(c, sub(c, dim, one), w->stride), span_of(c, w)),
+               add(c, w->begin, w->end));
+    return say(c, ge(c, *out, one));
+}
+
+static noe_fit type_conv_transpose(noe_index_call *c)
+{
+    const noe_dims *x = &c->in[0], *w = &c->in[1];
+    int n = x->rank - 2;
+    noe_poly inputs, group = param(c, NOE_PARAM_GROUP)->number;
+    if (x->rank < 3 || x->rank > 5 || w->rank != x->rank)
+        return NOE_FIT_NO;
+    FIT(want_list(c, NOE_PARAM_STRIDES, n, 1));
+    FIT(want_list(c, NOE_PARAM_DILATIONS, n, 1));
+    if (param(c, NOE_PARAM_PADS)->n != 2 * n)
+        return NOE_FIT_NO;
+    FIT(say(c, ge(c, group, num(c, 1))));
+    FIT(say(c, eq(c, x->dim[1], w->dim[0])));
+    if (!group_inputs(c, &inputs))
+        FIT(say(c, eq(c, w->dim[0],
+                      mul(c, group, noe_poly_symbol(c->a->terms, c->aux[0])))));
+    c->out =
+        (noe_dims){.rank = x->rank, .dim = {x->dim[0], mul(c, group, w->dim[1])}};
+    for (int i = 0; i < n; i++) {
+        window win = window_at(c, i, n, w->dim[2 + i], param(c, NOE_PARAM_DILATIONS));
+        FIT(spread(c, x->dim[2 + i], &win, &c->out.dim[2 + i]));
+    }
+    return NOE_FIT_YES;
+}
+
+/* Of the elements and taps, those that meet at the index. */
+static const noe_expr *element_conv_transpose(noe_index_call *c, const noe_poly *index)
+{
+    const noe_dims *x = &c->in[0], *w = &c->in[1];
+    int n = x->rank - 2;
+    int64_t literal_group;
+    noe_poly at_x[NOE_MAX_RANK] = {index[0]}, at_w[NOE_MAX_RANK] = {0, index[1]};
+    noe_poly group = param(c, NOE_PARAM_GROUP)->number, inputs, first = num(c, 0);
+    range r = {0};
+    if (!group_inputs(c, &inputs))
+        inputs = noe_poly_symbol(c->a->terms, c->aux[0]);
+    noe_poly channel = bind(c, &r, inputs);
+    if (!noe_poly_is_int(c->a->terms, group, &literal_group) || literal_group != 1) {
+        first = mul(c, noe_poly_div(c->a->terms, index[1], w->dim[1]), inputs);
+        at_w[1] = noe_poly_mod(c->a->terms, index[1], w->dim[1]);
+    }
+    at_x[1] = at_w[0] = add(c, first, channel);
+    for (int i = 0; i < n; i++) {
+        window win = window_at(c, i, n, w->dim[2 + i], param(c, NOE_PARAM_DILATIONS));
+        at_x[2 + i] = bind(c, &r, x->dim[2 + i]);
+        at_w[2 + i] = bind(c, &r, win.kernel);
+        noe_poly met = add(c, mul(c, at_x[2 + i], win.stride),
+                           mul(c, at_w[2 + i], win.dilation));
+        r.guard[r.n_guards++] = eq(c, sub(c, met, win.begin), index[2 + i]);
     }
     return total(
         c, &r,
@@ -506,9 +598,8 @@ static const noe_index_definition definitions[NOE_OP_COUNT] = {
     INDEX(ERF, type_same, element_function)
     INDEX(CAST, type_same, element_cast)
     INDEX(REDUCE_MAX, type_reduce_mean, element_reduce_max)
-    /* Its taps are the outputs that divide by the stride: no definition yet. */
-    UNINTERPRETED(CONV_TRANSPOSE)
-    UNINTERPRETED(WHERE)
+    INDEX(CONV_TRANSPOSE, type_conv_transpose, element_conv_transpose)
+    INDEX(WHERE, type_where, element_where)
     /* clang-format on */
 };
 

@@ -26,7 +26,26 @@ typedef enum noe_symbolic_kind {
     NOE_SYMBOLIC_REAL,  /* literal */
     NOE_SYMBOLIC_REALS, /* an unknown real number: variable `var` without indices */
     NOE_SYMBOLIC_TRUTH,
+    NOE_SYMBOLIC_ENTRIES, /* a list of integers whose length is a symbol */
 } noe_symbolic_kind;
+
+/* A list as a function of the place. */
+typedef enum noe_entries_kind {
+    NOE_ENTRIES_UNKNOWN, /* list number `list` */
+    NOE_ENTRIES_WRITTEN, /* entry[0..n-1] */
+    NOE_ENTRIES_CAT,     /* x ++ y */
+    NOE_ENTRIES_AT,      /* x at the places y */
+} noe_entries_kind;
+
+typedef struct noe_entries noe_entries;
+struct noe_entries {
+    noe_entries_kind kind;
+    noe_poly length;
+    int64_t list;
+    int n;
+    const noe_poly *entry;
+    const noe_entries *x, *y;
+};
 
 typedef struct noe_symbolic {
     noe_symbolic_kind kind;
@@ -35,6 +54,7 @@ typedef struct noe_symbolic {
     double real;
     uint16_t var;
     noe_formula truth;
+    const noe_entries *entries;
     bool is_stored; /* as the parameter of a matched node has it: within bounds */
 } noe_symbolic;
 
@@ -67,6 +87,7 @@ typedef struct noe_index_definition {
 } noe_index_definition;
 
 const noe_index_definition *noe_index_of(noe_op op);
+noe_poly noe_entries_at(noe_terms *t, const noe_entries *e, noe_poly place);
 /* Index of an element of shape `from` in a tensor of shape `to` with equal elements. */
 void noe_index_reshape(noe_algebra *a, const noe_dims *from, const noe_dims *to,
                        const noe_poly *index, noe_poly *out);

@@ -141,7 +141,7 @@ static inline const noe_expr *reciprocal_of_count(noe_index_call *c, noe_poly n)
 
 typedef struct range {
     int n, n_guards;
-    noe_symbol bound[8];
+    noe_symbol bound[12];
     noe_formula guard[40];
 } range;
 

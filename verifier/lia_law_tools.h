@@ -47,6 +47,15 @@ static inline const noe_factor *noe_sum_lone(const noe_sum *s)
     return plain ? x->factor[0] : NULL;
 }
 
+/* x with the factor f, which no bound symbol of its summand varies, taken to be 1. */
+const noe_sum *noe_law_with_one(noe_algebra *a, const noe_sum *x, const noe_factor *f);
+/* x without the summands that have the factor. */
+const noe_sum *noe_law_with_zero(noe_algebra *a, const noe_sum *x, const noe_factor *f);
+/* A factor [c] of some summand that none of its bound symbols varies; NULL: none. */
+const noe_factor *noe_law_choice_in(const noe_algebra *a, const noe_sum *x);
+/* [c] x + (1 - [c]) y */
+const noe_sum *noe_law_choose(noe_algebra *a, const noe_factor *f, const noe_sum *x,
+                              const noe_sum *y);
 /* |x| */
 const noe_sum *noe_law_absolute(noe_algebra *a, const noe_sum *x);
 

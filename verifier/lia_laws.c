@@ -385,10 +385,21 @@ static bool law_sigmoid(noe_algebra *a, work *w, int i, const noe_sum **made)
     return false;
 }
 
+/* [c] [c] = [c] */
+static bool law_choice(noe_algebra *a, work *w, int i)
+{
+    int j = noe_factor_is(w->factor[i], NOE_OP_WHERE)
+                ? find_factor(a, w, w->factor[i], i)
+                : -1;
+    if (j >= 0)
+        drop_factor(w, j);
+    return j >= 0;
+}
+
 static bool apply_laws(noe_algebra *a, work *w, const noe_sum **made)
 {
     for (int i = 0; i < w->n_factors; i++) {
-        if (law_counts(a, w, i) || law_reciprocals(a, w, i) ||
+        if (law_choice(a, w, i) || law_counts(a, w, i) || law_reciprocals(a, w, i) ||
             law_roots(a, w, i, made) || law_relu(a, w, i) || law_sigmoid(a, w, i, made))
             return true;
     }

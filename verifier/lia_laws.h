@@ -19,7 +19,8 @@
     XX(EXP, "exp")           \
     XX(LOGISTIC, "logistic") \
     XX(ORDER, "order")       \
-    XX(MAXIMUM, "maximum")
+    XX(MAXIMUM, "maximum")   \
+    XX(CHOICE, "choice")
 
 typedef enum noe_law_pack {
 #define XX(ID, NAME) NOE_LAW_##ID,

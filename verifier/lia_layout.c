@@ -278,12 +278,52 @@ const noe_expr *noe_index_element_expand(noe_index_call *c, const noe_poly *inde
     return operand(c, 0, index);
 }
 
+noe_poly noe_entries_at(noe_terms *t, const noe_entries *e, noe_poly place)
+{
+    noe_poly p, from = noe_poly_int(t, 0);
+    switch (e->kind) {
+    case NOE_ENTRIES_UNKNOWN:
+        return noe_poly_entry(t, e->list, place);
+    case NOE_ENTRIES_WRITTEN:
+        for (int i = 0; i < e->n; i++)
+            from = noe_poly_select(t, noe_poly_plus(t, place, -i), e->entry[i], from);
+        return from;
+    case NOE_ENTRIES_CAT:
+        p = noe_poly_sub(t, place, e->x->length);
+        return noe_poly_select(t, p, noe_entries_at(t, e->y, p),
+                               noe_entries_at(t, e->x, place));
+    case NOE_ENTRIES_AT: /* negative places count from the end */
+        p = noe_entries_at(t, e->y, place);
+        p = noe_poly_select(t, p, p, noe_poly_add(t, p, e->x->length));
+        return noe_entries_at(t, e->x, p);
+    }
+    return place;
+}
+
+/* Entries are natural and less than dim: said of the lists that stand for themselves.
+ */
+static void say_entries(noe_index_call *c, const noe_entries *e, noe_poly dim)
+{
+    if (e->kind == NOE_ENTRIES_UNKNOWN)
+        noe_terms_list_range(c->a->terms, e->list, e->length, dim);
+    if (e->kind != NOE_ENTRIES_CAT)
+        return;
+    say_entries(c, e->x, dim);
+    say_entries(c, e->y, dim);
+}
+
 noe_fit noe_index_type_gather(noe_index_call *c)
 {
     const noe_dims *x = &c->in[0];
     const noe_symbolic *places = param(c, NOE_PARAM_INDICES);
     int axis;
     FIT(axis_within(c, param(c, NOE_PARAM_AXIS)->number, x->rank, &axis));
+    if (places->kind == NOE_SYMBOLIC_ENTRIES) {
+        say_entries(c, places->entries, x->dim[axis]);
+        c->out = *x;
+        c->out.dim[axis] = places->entries->length;
+        return NOE_FIT_YES;
+    }
     for (int i = 0; i < places->n; i++) {
         noe_poly p = places->list[i];
         FIT(say(c, ge(c, add(c, p, x->dim[axis]), num(c, 0))));
@@ -302,7 +342,9 @@ const noe_expr *noe_index_element_gather(noe_index_call *c, const noe_poly *inde
     noe_poly at[NOE_MAX_RANK], from = num(c, 0);
     int axis = 0;
     (void)axis_within(c, param(c, NOE_PARAM_AXIS)->number, c->in[0].rank, &axis);
-    for (int i = 0; i < places->n; i++) {
+    if (places->kind == NOE_SYMBOLIC_ENTRIES)
+        from = noe_entries_at(t, places->entries, index[axis]);
+    for (int i = 0; places->kind == NOE_SYMBOLIC_LIST && i < places->n; i++) {
         noe_poly p = places->list[i];
         p = noe_poly_select(t, p, p, add(c, p, c->in[0].dim[axis]));
         from = noe_poly_select(t, sub(c, index[axis], num(c, i)), p, from);

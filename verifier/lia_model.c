@@ -42,6 +42,22 @@ void noe_model_free(noe_model *m)
 
 static int64_t eval_poly(noe_model *m, noe_poly p);
 
+/* Some list whose entries are within their bounds. */
+static int64_t eval_entry(noe_model *m, int64_t list, int64_t index)
+{
+    int64_t most = INT64_MAX;
+    noe_poly length, bound;
+    for (int i = 0; noe_terms_nth_range(m->terms, list, i, &length, &bound); i++) {
+        int64_t below = eval_poly(m, bound);
+        if (index >= 0 && index < eval_poly(m, length))
+            most = below < most ? below : most;
+    }
+    m->failed |= most < 1;
+    if (most < 1 || most == INT64_MAX)
+        return 0;
+    return (int64_t)(noe_mix64((uint64_t)(list * 1000 + index)) % (uint64_t)most);
+}
+
 static int64_t eval_atom(noe_model *m, const noe_atom *a)
 {
     if (a->kind == NOE_ATOM_SYMBOL)
@@ -56,6 +72,8 @@ static int64_t eval_atom(noe_model *m, const noe_atom *a)
         return x == 1 ? 0 : eval_poly(m, a->b);
     case NOE_ATOM_BROADCAST:
         return x == 1 ? eval_poly(m, a->b) : x;
+    case NOE_ATOM_ENTRY:
+        return eval_entry(m, x, eval_poly(m, a->b));
     default:
         return x >= 0 ? eval_poly(m, a->b) : eval_poly(m, a->c);
     }

@@ -24,6 +24,13 @@ typedef struct symbol {
     noe_poly definition;
 } symbol;
 
+typedef struct list_range {
+    int64_t list;
+    noe_poly length, bound;
+} list_range;
+
+#define MAX_RANGES 32
+
 struct noe_terms {
     noe_arena arena;
     table atoms, products, polys, formulas;
@@ -32,6 +39,8 @@ struct noe_terms {
     symbol *symbols;
     uint32_t n_symbols, cap_symbols;
     bool overflowed;
+    list_range range[MAX_RANGES];
+    int n_ranges;
 };
 
 static void table_clear(table *t)
@@ -92,6 +101,7 @@ static void reset(noe_terms *t)
     table_clear(&t->polys);
     table_clear(&t->formulas);
     t->n_symbols = 0;
+    t->n_ranges = 0;
     t->overflowed = false;
     intern(t, &t->products, &one, sizeof one, &is_new);
     intern(t, &t->formulas, &truth[0], sizeof *truth, &is_new);
@@ -469,6 +479,38 @@ noe_poly noe_poly_broadcast(noe_terms *t, noe_poly a, noe_poly b)
     return make_atom(t, NOE_ATOM_BROADCAST, a, b, 0);
 }
 
+/* Lists of any length */
+
+noe_poly noe_poly_entry(noe_terms *t, int64_t list, noe_poly index)
+{
+    return make_atom(t, NOE_ATOM_ENTRY, noe_poly_int(t, list), index, 0);
+}
+
+/* What does not fit is not known: less is proved. */
+void noe_terms_list_range(noe_terms *t, int64_t list, noe_poly length, noe_poly bound)
+{
+    for (int i = 0; i < t->n_ranges; i++) {
+        const list_range *r = &t->range[i];
+        if (r->list == list && r->length == length && r->bound == bound)
+            return;
+    }
+    if (t->n_ranges < MAX_RANGES)
+        t->range[t->n_ranges++] = (list_range){list, length, bound};
+}
+
+bool noe_terms_nth_range(const noe_terms *t, int64_t list, int i, noe_poly *length,
+                         noe_poly *bound)
+{
+    for (int k = 0; k < t->n_ranges; k++) {
+        if (t->range[k].list != list || i-- > 0)
+            continue;
+        *length = t->range[k].length;
+        *bound = t->range[k].bound;
+        return true;
+    }
+    return false;
+}
+
 /* Questions */
 
 bool noe_poly_is_int(const noe_terms *t, noe_poly p, int64_t *i)
@@ -547,6 +589,8 @@ static bool atom_is_natural(const noe_terms *t, uint32_t atom)
         return noe_poly_is_natural(t, a->a) && noe_poly_is_natural(t, a->b);
     case NOE_ATOM_SELECT:
         return noe_poly_is_natural(t, a->b) && noe_poly_is_natural(t, a->c);
+    case NOE_ATOM_ENTRY:
+        return true;
     }
     return false;
 }
@@ -602,6 +646,8 @@ static noe_poly subst_atom(noe_terms *t, uint32_t atom, const substitution *by)
     case NOE_ATOM_SELECT:
         return noe_poly_select(t, subst(t, a.a, by), subst(t, a.b, by),
                                subst(t, a.c, by));
+    case NOE_ATOM_ENTRY:
+        return make_atom(t, NOE_ATOM_ENTRY, a.a, subst(t, a.b, by), 0);
     }
     return noe_poly_int(t, 0);
 }

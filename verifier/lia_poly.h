@@ -19,6 +19,7 @@ typedef enum noe_atom_kind {
     NOE_ATOM_CLAMP,     /* 0 if a = 1, else b: where an index b reads a dimension a */
     NOE_ATOM_BROADCAST, /* b if a = 1, else a */
     NOE_ATOM_SELECT,    /* b if a >= 0, else c */
+    NOE_ATOM_ENTRY,     /* entry b of the list number a, a literal; 0 beyond its ends */
 } noe_atom_kind;
 
 typedef struct noe_atom {
@@ -104,6 +105,12 @@ int64_t noe_poly_coef(const noe_terms *t, noe_poly p, noe_symbol s);
 bool noe_poly_mentions(const noe_terms *t, noe_poly p, noe_symbol s);
 /* >= 0 by the signs of its parts alone; false says nothing. */
 bool noe_poly_is_natural(const noe_terms *t, noe_poly p);
+/* The entries of list `list` from 0 to length - 1 are natural numbers below `bound`. */
+void noe_terms_list_range(noe_terms *t, int64_t list, noe_poly length, noe_poly bound);
+/* The i-th fact of that kind about the list; false if there are not as many. */
+bool noe_terms_nth_range(const noe_terms *t, int64_t list, int i, noe_poly *length,
+                         noe_poly *bound);
+noe_poly noe_poly_entry(noe_terms *t, int64_t list, noe_poly index);
 /* At once: symbol s[i] becomes p[i]. */
 noe_poly noe_poly_subst(noe_terms *t, noe_poly p, int n, const noe_symbol *s,
                         const noe_poly *with);

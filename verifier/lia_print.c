@@ -9,7 +9,8 @@ static void print_poly(const noe_algebra *a, noe_poly p, noe_buf *b);
 
 static void print_atom(const noe_algebra *a, const noe_atom *x, noe_buf *b)
 {
-    static const char *const names[] = {"", "div", "clamp", "broadcast", "select"};
+    static const char *const names[] = {"", "div", "clamp", "broadcast", "select",
+                                        "entry"};
     if (x->kind == NOE_ATOM_SYMBOL) {
         noe_buf_printf(b, "%c%u", noe_symbol_is_bound(a->terms, x->a) ? 'k' : 's',
                        x->a);

@@ -337,6 +337,34 @@ static void define_div(noe_query *q, Z3_ast v, const noe_atom *a)
         q, implies(q, ge(q, poly_ast(q, a->b), 1), hold(q, Z3_mk_and(q->z3, 2, both))));
 }
 
+/* v is entry y of a list: within the bounds of the list, and the same as an entry at
+ * the same place. */
+static void define_entry(noe_query *q, uint32_t atom, Z3_ast v, Z3_ast y)
+{
+    noe_atom a = *noe_terms_atom(q->terms, atom);
+    noe_poly length, bound;
+    int64_t list = 0;
+    (void)noe_poly_is_int(q->terms, a.a, &list);
+    assert_ast(q, ge(q, v, 0));
+    for (int i = 0; noe_terms_nth_range(q->terms, list, i, &length, &bound); i++) {
+        noe_poly room = noe_poly_plus(q->terms, noe_poly_sub(q->terms, length, a.b), -1);
+        define_poly(q, room);
+        define_poly(q, bound);
+        Z3_ast inside[2] = {ge(q, y, 0), ge(q, poly_ast(q, room), 0)};
+        assert_ast(q, implies(q, hold(q, Z3_mk_and(q->z3, 2, inside)),
+                              hold(q, Z3_mk_lt(q->z3, v, poly_ast(q, bound)))));
+    }
+    for (uint32_t i = 0; i < q->atoms.cap; i++) {
+        if (i == atom || !q->atoms.ast[i] ||
+            (q->atoms.stamp[i] != 1 && q->atoms.stamp[i] != q->scope))
+            continue;
+        noe_atom other = *noe_terms_atom(q->terms, i);
+        if (other.kind == NOE_ATOM_ENTRY && other.a == a.a)
+            assert_ast(q, implies(q, equal(q, y, poly_ast(q, other.b)),
+                                  equal(q, v, unknown(q, &q->atoms, i, 'a'))));
+    }
+}
+
 static void define_atom(noe_query *q, uint32_t atom)
 {
     if (!enter(q, &q->atoms, atom))
@@ -361,6 +389,9 @@ static void define_atom(noe_query *q, uint32_t atom)
         return;
     case NOE_ATOM_BROADCAST:
         assert_ast(q, equal(q, v, choose(q, equal(q, x, number(q, 1)), y, x)));
+        return;
+    case NOE_ATOM_ENTRY:
+        define_entry(q, atom, v, y);
         return;
     default:
         define_poly(q, a.c);

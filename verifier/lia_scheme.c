@@ -108,6 +108,13 @@ static noe_fit pvar_value(noe_scheme *s, int p, noe_symbolic *out)
         out->var = (uint16_t)(NOE_RULE_MAX_VARS + p);
         return NOE_FIT_YES;
     }
+    if (c->is_entries) {
+        noe_entries *e = NOE_NEW_N(s->a->arena, noe_entries, 1);
+        *e = (noe_entries){.kind = NOE_ENTRIES_UNKNOWN, .list = p};
+        e->length = noe_poly_symbol(s->a->terms, s->pvar[p][0]);
+        *out = (noe_symbolic){.kind = NOE_SYMBOLIC_ENTRIES, .entries = e};
+        return NOE_FIT_YES;
+    }
     for (int i = 0; i < c->n; i++)
         out->list[i] = c->is_literal ? noe_poly_int(s->a->terms, c->value[i])
                                      : noe_poly_symbol(s->a->terms, s->pvar[p][i]);
@@ -253,6 +260,8 @@ static noe_fit eval_list(noe_scheme *s, const noe_term *t, noe_symbolic *out)
     for (int i = 0; i < t->n_kids; i++) {
         noe_symbolic v;
         FIT(eval(s, t->kids[i], &v));
+        if (v.kind == NOE_SYMBOLIC_ENTRIES)
+            return unknown(s, "a list of indices of any length");
         if (!is_number(&v))
             return NOE_FIT_NO;
         FIT(append(out, 1, &v.number));
@@ -462,6 +471,46 @@ static noe_fit eval_pair(noe_scheme *s, const noe_term *t, noe_symbolic *x,
     return NOE_FIT_YES;
 }
 
+/* Lists of any length */
+
+static bool is_entries(const noe_symbolic *v)
+{
+    return v->kind == NOE_SYMBOLIC_ENTRIES;
+}
+
+static const noe_entries *as_entries(noe_scheme *s, const noe_symbolic *v)
+{
+    if (is_entries(v))
+        return v->entries;
+    noe_entries *e = NOE_NEW_N(s->a->arena, noe_entries, 1);
+    *e = (noe_entries){.kind = NOE_ENTRIES_WRITTEN, .n = v->n};
+    e->length = noe_poly_int(s->a->terms, v->n);
+    e->entry = noe_arena_memdup(s->a->arena, v->list, (size_t)v->n * sizeof *e->entry);
+    return e;
+}
+
+/* Their length, and x ++ y and at(x, y): anything else is not known. */
+static noe_fit eval_entries(noe_scheme *s, const noe_term *t, const noe_symbolic *x,
+                            const noe_symbolic *y, noe_symbolic *out)
+{
+    if (t->kind == NOE_TERM_LEN) {
+        *out = number_value(x->entries->length);
+        return NOE_FIT_YES;
+    }
+    bool lists = y && (is_entries(x) || is_list(x)) && (is_entries(y) || is_list(y));
+    if (!lists || (t->kind != NOE_TERM_CAT && t->kind != NOE_TERM_AT))
+        return unknown(s, "a list of indices of any length");
+    noe_entries *e = NOE_NEW_N(s->a->arena, noe_entries, 1);
+    *e = (noe_entries){.kind = t->kind == NOE_TERM_CAT ? NOE_ENTRIES_CAT : NOE_ENTRIES_AT,
+                       .x = as_entries(s, x),
+                       .y = as_entries(s, y)};
+    e->length = e->kind == NOE_ENTRIES_AT
+                    ? e->y->length
+                    : noe_poly_add(s->a->terms, e->x->length, e->y->length);
+    *out = (noe_symbolic){.kind = NOE_SYMBOLIC_ENTRIES, .entries = e};
+    return NOE_FIT_YES;
+}
+
 static noe_fit eval(noe_scheme *s, uint16_t term, noe_symbolic *out)
 {
     const noe_term *t = &s->rule->terms[term];
@@ -471,6 +520,8 @@ static noe_fit eval(noe_scheme *s, uint16_t term, noe_symbolic *out)
     if (t->n_kids == 0)
         return eval_leaf(s, t, out);
     FIT(eval(s, t->kids[0], &x));
+    if (t->n_kids == 1 && is_entries(&x))
+        return eval_entries(s, t, &x, NULL, out);
     switch ((int)t->kind) {
     case NOE_TERM_DIM:
         return eval_dim(s, t->var, &x, out);
@@ -486,6 +537,8 @@ static noe_fit eval(noe_scheme *s, uint16_t term, noe_symbolic *out)
         return NOE_FIT_YES;
     }
     FIT(eval(s, t->kids[1], &y));
+    if (is_entries(&x) || is_entries(&y))
+        return eval_entries(s, t, &x, &y, out);
     return eval_pair(s, t, &x, &y, out);
 }
 
@@ -592,7 +645,9 @@ static noe_fit node_params(noe_scheme *s, int node, int rank)
                 *v = (noe_symbolic){.kind = NOE_SYMBOLIC_REAL, .real = (double)literal};
             }
         }
-        if (!kind_fits(noe_param_kind_of(info->params[i]), v))
+        if (is_entries(v) && info->params[i] != NOE_PARAM_INDICES)
+            return unknown(s, "a list of indices of any length");
+        if (!is_entries(v) && !kind_fits(noe_param_kind_of(info->params[i]), v))
             return NOE_FIT_NO;
     }
     return NOE_FIT_YES;
