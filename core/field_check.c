@@ -741,6 +741,21 @@ void noe_field_check(const noe_rule *rule, const noe_field_config *config,
     describe_scheme(rule, report, &report->scheme);
 }
 
+void noe_field_check_at(const noe_rule *rule, const noe_field_config *config,
+                        const noe_instance *inst, noe_field_report *report)
+{
+    *report = (noe_field_report){.n_found = 1, .next = config->n_instances};
+    report->instances = noe_calloc(1, sizeof(noe_instance *));
+    report->index = noe_calloc(1, sizeof *report->index);
+    report->index[0] = config->n_instances;
+    report->instances[0] = noe_malloc(sizeof *inst);
+    *report->instances[0] = *inst;
+    check_orders(rule, config, report);
+    report->error_bound = error_bound(rule, report->order, report->n_samples);
+    describe_ranks(rule, report, &report->shapes_checked);
+    describe_scheme(rule, report, &report->scheme);
+}
+
 void noe_field_report_clear(noe_field_report *report)
 {
     for (int i = 0; i < report->n_found; i++)

@@ -46,6 +46,9 @@ typedef struct noe_field_config {
 /* report is overwritten; clear it with noe_field_report_clear. */
 void noe_field_check(const noe_rule *rule, const noe_field_config *config,
                      noe_field_report *report);
+/* The same at one instance that was found otherwise. */
+void noe_field_check_at(const noe_rule *rule, const noe_field_config *config,
+                        const noe_instance *inst, noe_field_report *report);
 void noe_field_report_clear(noe_field_report *report);
 
 /* Evaluates one sample of one instance; what noe_field_check does and what replays a

@@ -60,6 +60,7 @@ void noe_lia_proof_clear(noe_lia_proof *p)
     noe_buf_clear(&p->reason);
     noe_buf_clear(&p->ranks);
     noe_buf_clear(&p->laws);
+    free(p->suspect);
     *p = (noe_lia_proof){0};
 }
 
@@ -367,6 +368,87 @@ static bool prove_solved(noe_scheme *s, noe_buf *why)
     return true;
 }
 
+/* Suspects */
+
+#define MAX_SUSPECTS 8
+#define MAX_LENGTH   4 /* of a list of any length */
+
+static noe_param_kind kind_of_pvar(const noe_rule *rule, int p, const noe_choice *c)
+{
+    noe_op op;
+    noe_param param;
+    bool here;
+    if (whole_at(rule, p, -1, &op, &param, &here))
+        return noe_param_kind_of(param);
+    return c->is_list ? NOE_KIND_INTS : NOE_KIND_INT;
+}
+
+static bool pvar_in_model(noe_scheme *s, noe_model *m, int p, uint64_t seed,
+                          noe_value *v)
+{
+    const noe_choice *c = &s->choice.pvar[p];
+    noe_terms *t = s->a->terms;
+    int64_t length = c->n;
+    *v = (noe_value){.kind = kind_of_pvar(s->rule, p, c)};
+    if (!c->made || c->is_real) {
+        v->f = 0.25 * (double)(1 + seed);
+        return c->made;
+    }
+    if (c->is_entries &&
+        !noe_model_value(m, noe_poly_symbol(t, s->pvar[p][0]), &length))
+        return false;
+    if (length < 0 || length > (c->is_entries ? MAX_LENGTH : NOE_MAX_LIST))
+        return false;
+    for (int i = 0; i < (int)length; i++) {
+        noe_poly x = c->is_literal   ? noe_poly_int(t, c->value[i])
+                     : c->is_entries ? noe_poly_entry(t, p, noe_poly_int(t, i))
+                                     : noe_poly_symbol(t, s->pvar[p][i]);
+        if (!noe_model_value(m, x, &v->list[i]))
+            return false;
+    }
+    v->n = c->is_list || c->is_entries ? (int)length : 0;
+    if (!c->is_list && !c->is_entries) {
+        v->i = v->list[0];
+        v->list[0] = 0;
+    }
+    return true;
+}
+
+static bool binding_in_model(noe_scheme *s, noe_model *m, uint64_t seed, noe_binding *b)
+{
+    *b = (noe_binding){0};
+    for (int v = 0; v < s->rule->n_vars; v++) {
+        noe_shape *shape = &b->type[v].shape;
+        b->type[v].dtype = NOE_F32;
+        shape->rank = s->choice.rank[v];
+        b->bound[v] = true;
+        for (int i = 0; i < shape->rank; i++) {
+            noe_poly d = noe_poly_symbol(s->a->terms, s->dim[v][i]);
+            if (!noe_model_value(m, d, &shape->dim[i]) || shape->dim[i] < 0)
+                return false;
+        }
+        if (noe_shape_elements(shape) < 0)
+            return false;
+    }
+    for (int p = 0; p < s->rule->n_pvars; p++) {
+        b->pbound[p] = true;
+        if (!pvar_in_model(s, m, p, seed, &b->pvalue[p]))
+            return false;
+    }
+    return true;
+}
+
+static void find_suspects(noe_scheme *s, noe_lia_proof *proof)
+{
+    const noe_algebra *a = s->a;
+    proof->suspect = noe_malloc(MAX_SUSPECTS * sizeof *proof->suspect);
+    for (uint64_t seed = 0; a->witness && seed < MAX_SUSPECTS; seed++) {
+        noe_model *m = noe_query_model(a->query, a->witness, a->n_witness, seed);
+        noe_binding *b = &proof->suspect[proof->n_suspects];
+        proof->n_suspects += m && binding_in_model(s, m, seed, b);
+    }
+}
+
 static bool prove_scheme(noe_lia *l, noe_scheme *s, const noe_rule *rule, bool stored,
                          const noe_choices *choice, noe_lia_proof *proof)
 {
@@ -377,6 +459,8 @@ static bool prove_scheme(noe_lia *l, noe_scheme *s, const noe_rule *rule, bool s
     noe_fit fit = noe_scheme_solve(s);
     bool ok = fit == NOE_FIT_NO || (fit == NOE_FIT_YES && prove_solved(s, &why));
     if (!ok) {
+        if (fit == NOE_FIT_YES && !noe_terms_overflowed(l->terms))
+            find_suspects(s, proof);
         noe_buf_puts(&proof->reason, "with ");
         noe_scheme_print(s, &proof->reason);
         noe_buf_printf(&proof->reason, ": %s",

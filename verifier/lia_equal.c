@@ -19,6 +19,8 @@
 #define MAX_EQUATIONS    96
 #define MAX_DENOMINATORS 4
 #define MAX_KNOWN        16
+#define MAX_ROUNDS       4
+#define MAX_SPLITS       4 /* cases of cases */
 
 #define MAX_SCOPE 64
 
@@ -620,6 +622,78 @@ static bool equal_in(noe_algebra *a, const noe_sum *x, const noe_sum *y,
     return sums_equal(a, x, y, c, why);
 }
 
+/* The context, where some summand has a term. */
+static void keep_witness(noe_algebra *a, const noe_sum *x, const context *c)
+{
+    context here = *c;
+    if (a->witness)
+        return;
+    if (x->n > 0)
+        (void)add_guards(a, &here, x->of[0]->n_guards, x->of[0]->guard);
+    a->witness =
+        noe_arena_memdup(a->arena, here.f, (size_t)here.n * sizeof *a->witness);
+    a->n_witness = here.n;
+}
+
+/* A second look at a difference: with what the context says of its integer terms, then
+ * by cases of a condition that it leaves open. */
+static bool vanishes(noe_algebra *a, const noe_sum *x, const context *c, int depth)
+{
+    const noe_sum *none = noe_sum_make(a, 0, NULL);
+    for (int round = 0; round < MAX_ROUNDS && !a->gave_up; round++) {
+        const noe_sum *sharp = noe_law_sharpen(a, x, c->n, c->f);
+        bool same = noe_sum_same(a, sharp, x);
+        x = sharp;
+        if (x->n == 0 || (same && round > 0))
+            break;
+    }
+    if (sums_equal(a, x, none, c, NULL))
+        return true;
+    noe_formula f = depth < MAX_SPLITS && !a->gave_up
+                        ? noe_law_open_condition(a, x, c->n, c->f)
+                        : NOE_FORMULA_TRUE_ID;
+    if (f == NOE_FORMULA_TRUE_ID) {
+        keep_witness(a, x, c);
+        return false;
+    }
+    for (int side = 0; side < 2; side++, f = noe_formula_not(a->terms, f)) {
+        context inside = *c;
+        if (!add_guards(a, &inside, 1, &f))
+            return false;
+        if (noe_query_refutes(a->query, inside.f, inside.n))
+            continue;
+        known_symbols k = learn_from(a, &inside);
+        if (!vanishes(a, k.n > 0 ? with_known(a, &k, x) : x, &inside, depth + 1))
+            return false;
+    }
+    return !a->gave_up;
+}
+
+static bool equal_at_last(noe_algebra *a, const noe_sum *x, const noe_sum *y,
+                          const context *c, noe_buf *why)
+{
+    noe_buf first = {0};
+    known_symbols k = {.n = 0};
+    if (equal_in(a, x, y, c, &first)) {
+        noe_buf_clear(&first);
+        return true;
+    }
+    if (!a->gave_up) {
+        const noe_sum *minus = noe_sum_scale(a, y, (noe_rational){-1, 1});
+        const noe_sum *difference = noe_sum_add(a, x, minus);
+        k = learn_from(a, c);
+        if (k.n > 0)
+            difference = with_known(a, &k, difference);
+        if (vanishes(a, difference, c, 0)) {
+            noe_buf_clear(&first);
+            return true;
+        }
+    }
+    noe_buf_puts(why, noe_buf_text(&first));
+    noe_buf_clear(&first);
+    return false;
+}
+
 bool noe_expr_equal(noe_algebra *a, const noe_expr *x, const noe_expr *y, int n_guards,
                     const noe_formula *guard, noe_buf *why)
 {
@@ -633,7 +707,7 @@ bool noe_expr_equal(noe_algebra *a, const noe_expr *x, const noe_expr *y, int n_
                 return false;
             if (c.n > n_guards && noe_query_refutes(a->query, c.f, c.n))
                 continue;
-            if (!equal_in(a, p->sum, q->sum, &c, why))
+            if (!equal_at_last(a, p->sum, q->sum, &c, why))
                 return false;
         }
     }

@@ -455,3 +455,24 @@ const noe_sum *noe_law_product(noe_algebra *a, const noe_summand *x,
         return noe_sum_zero(a);
     return finish(a, &w);
 }
+
+/* All factors are there before a bound symbol is looked at: one may mention it. */
+static const noe_sum *times_all(noe_algebra *a, work *w, int n, const noe_sum *const *by)
+{
+    const noe_sum *sum = noe_sum_zero(a);
+    if (n == 0)
+        return finish(a, w);
+    for (int i = 0; i < by[0]->n && !a->gave_up; i++) {
+        work part = *w;
+        if (join(a, &part, noe_summand_fresh(a, by[0]->of[i])))
+            sum = noe_sum_add(a, sum, times_all(a, &part, n - 1, by + 1));
+    }
+    return sum;
+}
+
+const noe_sum *noe_law_times(noe_algebra *a, const noe_summand *s, int n,
+                             const noe_sum *const *by)
+{
+    work w = {.coef = noe_rational_one};
+    return join(a, &w, s) ? times_all(a, &w, n, by) : noe_sum_zero(a);
+}

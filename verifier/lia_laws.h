@@ -53,6 +53,17 @@ const noe_sum *noe_law_count(noe_algebra *a, noe_poly n);
 const noe_sum *noe_law_clear_denominator(noe_algebra *a, const noe_sum *s);
 /* All summands simplified again. */
 const noe_sum *noe_law_simplify_sum(noe_algebra *a, const noe_sum *s);
+/* s times the sums, which may mention the bound symbols of s. */
+const noe_sum *noe_law_times(noe_algebra *a, const noe_summand *s, int n,
+                             const noe_sum *const *by);
+/* x where f[0..n-1] hold, with integer terms decided that these decide: quotients that
+ * are 0, conditions that hold or do not. */
+const noe_sum *noe_law_sharpen(noe_algebra *a, const noe_sum *x, int n,
+                               const noe_formula *f);
+/* A condition on symbols that are not bound which some term of x depends on and which
+ * f[0..n-1] do not decide; NOE_FORMULA_TRUE_ID if there is none. */
+noe_formula noe_law_open_condition(noe_algebra *a, const noe_sum *x, int n,
+                                   const noe_formula *f);
 /* s with parts T S / S of it replaced by T. */
 const noe_sum *noe_law_cancel(noe_algebra *a, const noe_sum *s);
 

@@ -238,20 +238,46 @@ static bool search(noe_model *m, const task *t, uint32_t n_symbols, int start)
     return false;
 }
 
-bool noe_model_exists(noe_model *m, int n_lists, const noe_formula *const *lists,
-                      const int *n, int n_terms, const int64_t *coef,
-                      const noe_formula *guard)
+static uint32_t make_room(noe_model *m)
 {
-    task t = {n_lists, lists, n, n_terms, coef, guard};
     uint32_t n_symbols = noe_terms_n_symbols(m->terms);
     if (n_symbols > m->cap) {
         m->cap = 2 * n_symbols;
         m->value = noe_realloc(m->value, m->cap * sizeof *m->value);
     }
+    return n_symbols;
+}
+
+bool noe_model_exists(noe_model *m, int n_lists, const noe_formula *const *lists,
+                      const int *n, int n_terms, const int64_t *coef,
+                      const noe_formula *guard)
+{
+    task t = {n_lists, lists, n, n_terms, coef, guard};
+    uint32_t n_symbols = make_room(m);
     m->rng = noe_rng_split(1, "model", 0);
     for (int start = 0; start < N_STARTS; start++) {
         if (search(m, &t, n_symbols, start))
             return true;
     }
     return false;
+}
+
+bool noe_model_find(noe_model *m, int n_lists, const noe_formula *const *lists,
+                    const int *n, uint64_t seed)
+{
+    task t = {n_lists, lists, n, 0, NULL, NULL};
+    uint32_t n_symbols = make_room(m);
+    m->rng = noe_rng_split(seed, "model", 1);
+    for (int start = 0; start < N_STARTS; start++) {
+        if (search(m, &t, n_symbols, start + (seed > 0)))
+            return true;
+    }
+    return false;
+}
+
+bool noe_model_value(noe_model *m, noe_poly p, int64_t *value)
+{
+    m->failed = false;
+    *value = eval_poly(m, p);
+    return !m->failed && *value <= MAX_VALUE && *value >= -MAX_VALUE;
 }

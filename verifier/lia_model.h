@@ -20,4 +20,11 @@ bool noe_model_exists(noe_model *m, int n_lists, const noe_formula *const *lists
                       const int *n, int n_terms, const int64_t *coef,
                       const noe_formula *guard);
 
+/* The same for one list of formulas, from other values to start with for each seed;
+ * small ones. The values stay until the next call. */
+bool noe_model_find(noe_model *m, int n_lists, const noe_formula *const *lists,
+                    const int *n, uint64_t seed);
+/* The value of p there; false: it has none, or a large one. */
+bool noe_model_value(noe_model *m, noe_poly p, int64_t *value);
+
 #endif

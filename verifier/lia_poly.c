@@ -618,6 +618,9 @@ typedef struct substitution {
     const noe_symbol *s;
     const noe_poly *with;
     uint64_t seen;
+    bool replaces; /* an atom */
+    uint32_t atom;
+    noe_poly by;
 } substitution;
 
 static noe_poly subst(noe_terms *t, noe_poly p, const substitution *by);
@@ -634,6 +637,8 @@ static noe_poly subst_symbol(noe_terms *t, noe_symbol s, const substitution *by)
 static noe_poly subst_atom(noe_terms *t, uint32_t atom, const substitution *by)
 {
     noe_atom a = *noe_terms_atom(t, atom);
+    if (by->replaces && atom == by->atom)
+        return by->by;
     switch (a.kind) {
     case NOE_ATOM_SYMBOL:
         return subst_symbol(t, a.a, by);
@@ -674,9 +679,15 @@ static noe_poly subst(noe_terms *t, noe_poly p, const substitution *by)
 noe_poly noe_poly_subst(noe_terms *t, noe_poly p, int n, const noe_symbol *s,
                         const noe_poly *with)
 {
-    substitution by = {n, s, with, 0};
+    substitution by = {.n = n, .s = s, .with = with};
     for (int i = 0; i < n; i++)
         by.seen |= bit_of(s[i]);
+    return subst(t, p, &by);
+}
+
+noe_poly noe_poly_replace(noe_terms *t, noe_poly p, uint32_t atom, noe_poly with)
+{
+    substitution by = {.replaces = true, .atom = atom, .by = with};
     return subst(t, p, &by);
 }
 
@@ -806,6 +817,28 @@ noe_formula noe_formula_subst(noe_terms *t, noe_formula f, int n, const noe_symb
     case NOE_FORMULA_OR:
         return noe_formula_or(t, noe_formula_subst(t, node.a, n, s, with),
                               noe_formula_subst(t, node.b, n, s, with));
+    default:
+        return f;
+    }
+}
+
+noe_formula noe_formula_replace(noe_terms *t, noe_formula f, uint32_t atom,
+                                noe_poly with)
+{
+    noe_formula_node node = *noe_terms_formula(t, f);
+    switch (node.kind) {
+    case NOE_FORMULA_GE:
+        return ge_zero(t, noe_poly_replace(t, node.a, atom, with));
+    case NOE_FORMULA_EQ:
+        return eq_zero(t, noe_poly_replace(t, node.a, atom, with));
+    case NOE_FORMULA_NOT:
+        return noe_formula_not(t, noe_formula_replace(t, node.a, atom, with));
+    case NOE_FORMULA_AND:
+        return noe_formula_and(t, noe_formula_replace(t, node.a, atom, with),
+                               noe_formula_replace(t, node.b, atom, with));
+    case NOE_FORMULA_OR:
+        return noe_formula_or(t, noe_formula_replace(t, node.a, atom, with),
+                              noe_formula_replace(t, node.b, atom, with));
     default:
         return f;
     }

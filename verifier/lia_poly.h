@@ -115,6 +115,9 @@ noe_poly noe_poly_entry(noe_terms *t, int64_t list, noe_poly index);
 noe_poly noe_poly_subst(noe_terms *t, noe_poly p, int n, const noe_symbol *s,
                         const noe_poly *with);
 
+/* The same with `with` for each occurrence of the atom. */
+noe_poly noe_poly_replace(noe_terms *t, noe_poly p, uint32_t atom, noe_poly with);
+
 noe_formula noe_formula_ge(noe_terms *t, noe_poly a, noe_poly b); /* a >= b */
 noe_formula noe_formula_eq(noe_terms *t, noe_poly a, noe_poly b);
 noe_formula noe_formula_not(noe_terms *t, noe_formula f);
@@ -124,5 +127,7 @@ const noe_formula_node *noe_terms_formula(const noe_terms *t, noe_formula f);
 bool noe_formula_mentions(const noe_terms *t, noe_formula f, noe_symbol s);
 noe_formula noe_formula_subst(noe_terms *t, noe_formula f, int n, const noe_symbol *s,
                               const noe_poly *with);
+noe_formula noe_formula_replace(noe_terms *t, noe_formula f, uint32_t atom,
+                                noe_poly with);
 
 #endif

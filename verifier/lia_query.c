@@ -673,3 +673,10 @@ bool noe_query_cancels(noe_query *q, const noe_formula *f, int n, int n_terms,
 {
     return refutes(q, f, n, n_terms, coef, guard);
 }
+
+noe_model *noe_query_model(noe_query *q, const noe_formula *f, int n, uint64_t seed)
+{
+    const noe_formula *lists[2] = {q->assumed, f};
+    int lengths[2] = {(int)q->n_assumed, n};
+    return noe_model_find(q->model, 2, lists, lengths, seed) ? q->model : NULL;
+}

@@ -8,7 +8,7 @@
 #ifndef NOE_VERIFIER_LIA_QUERY_H
 #define NOE_VERIFIER_LIA_QUERY_H
 
-#include "verifier/lia_poly.h"
+#include "verifier/lia_model.h"
 
 typedef struct noe_query noe_query;
 
@@ -28,6 +28,10 @@ bool noe_query_implies(noe_query *q, const noe_formula *f, int n, noe_formula go
  * under the assumptions and f[0..n-1]. */
 bool noe_query_cancels(noe_query *q, const noe_formula *f, int n, int n_terms,
                        const int64_t *coef, const noe_formula *guard);
+
+/* Small values of the symbols that satisfy the assumptions and f[0..n-1], other ones for
+ * each seed; NULL: none were found. They stay until the next question. */
+noe_model *noe_query_model(noe_query *q, const noe_formula *f, int n, uint64_t seed);
 
 typedef struct noe_query_counts {
     int64_t asked;  /* put to Z3, now or when the same came up before */

@@ -87,6 +87,9 @@ typedef struct noe_algebra {
     int64_t made;      /* summands, a measure of effort */
     bool gave_up;      /* a number or a size left its range: no result counts */
     const char *cause; /* then why */
+    /* What holds where two elements were first not found equal. */
+    const noe_formula *witness;
+    int n_witness;
 } noe_algebra;
 
 void noe_algebra_give_up(noe_algebra *a, const char *cause);

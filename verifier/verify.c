@@ -123,6 +123,46 @@ static double lap(double *start)
     return spent;
 }
 
+#define MAX_ELEMENTS 20000 /* of a node, at a suspect */
+
+static bool is_small(const noe_rule *rule, const noe_instance *inst)
+{
+    for (int i = 0; i < rule->n_nodes; i++) {
+        int64_t n = noe_shape_elements(&inst->type[i].shape);
+        if (n < 0 || n > MAX_ELEMENTS)
+            return false;
+    }
+    return true;
+}
+
+/* Where the all-sizes proof could not go on there is often a difference that no random
+ * instance has shown. */
+static bool refuted_at_suspects(const noe_rule *rule, const noe_field_config *config,
+                                noe_check *c)
+{
+    noe_instance *inst = noe_malloc(sizeof *inst);
+    bool refuted = false;
+    for (int i = 0; i < c->lia.n_suspects && !refuted; i++) {
+        noe_field_report report;
+        inst->binding = c->lia.suspect[i];
+        if (!noe_instance_check(rule, inst, false) ||
+            (config->stored && !noe_instance_store(rule, inst)) || !is_small(rule, inst))
+            continue;
+        noe_field_check_at(rule, config, inst, &report);
+        refuted = report.difference.found && !report.is_doubtful;
+        if (refuted) {
+            noe_field_report_clear(&c->field);
+            c->field = report;
+            decide(c, NOE_VERDICT_REFUTED, "field",
+                   "the sides differ at an instance that the all-sizes proof found");
+        } else {
+            noe_field_report_clear(&report);
+        }
+    }
+    free(inst);
+    return refuted;
+}
+
 static void check_stages(noe_verifier *v, const noe_rule *rule, noe_check *c)
 {
     noe_field_config config = {c->seed, v->config.n_instances, MAX_ATTEMPTS, true};
@@ -154,6 +194,8 @@ static void check_stages(noe_verifier *v, const noe_rule *rule, noe_check *c)
     c->cpu_z3 = lap(&start);
     noe_lia_prove(v->lia, rule, true, &c->lia, v->wants_scripts ? &c->questions : NULL);
     c->cpu_lia = lap(&start);
+    if (refuted_at_suspects(rule, &config, c))
+        return;
     c->tier = tier_of(c);
     if (c->tier == NOE_TIER_NONE) {
         decide(c, NOE_VERDICT_UNKNOWN, "z3", noe_buf_text(&c->proof.reason));

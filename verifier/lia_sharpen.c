@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Integer terms that what is known decides: a quotient of what lies between 0 and the
+ * divisor is 0, a choice between two terms is one of them. Bound symbols that equations
+ * then determine go (lia_laws.c). Nothing is done here that a proof could not do
+ * without; it is done where a first attempt has failed, since it asks many questions.
+ */
+#include "verifier/lia_law_tools.h"
+
+#define MAX_ATOMS 64
+#define MAX_FACTS 192
+
+typedef struct atoms {
+    int n;
+    uint32_t of[MAX_ATOMS]; /* inner ones first */
+} atoms;
+
+typedef struct facts {
+    int n;
+    noe_formula of[MAX_FACTS];
+} facts;
+
+static bool add_facts(facts *k, int n, const noe_formula *f)
+{
+    if (k->n + n > MAX_FACTS)
+        return false;
+    if (n > 0)
+        memcpy(k->of + k->n, f, (size_t)n * sizeof *f);
+    k->n += n;
+    return true;
+}
+
+/* Atoms */
+
+static void atoms_of_poly(const noe_algebra *a, noe_poly p, atoms *all)
+{
+    int n;
+    const noe_monomial *m = noe_poly_monomials(a->terms, p, &n);
+    for (int i = 0; i < n; i++) {
+        const noe_product *product = noe_terms_product(a->terms, m[i].product);
+        for (uint32_t k = 0; k < product->n; k++) {
+            const noe_atom *x = noe_terms_atom(a->terms, product->atom[k]);
+            bool seen = x->kind == NOE_ATOM_SYMBOL;
+            for (int j = 0; j < all->n && !seen; j++)
+                seen = all->of[j] == product->atom[k];
+            if (seen)
+                continue;
+            atoms_of_poly(a, x->a, all);
+            atoms_of_poly(a, x->b, all);
+            if (x->kind == NOE_ATOM_SELECT)
+                atoms_of_poly(a, x->c, all);
+            if (all->n < MAX_ATOMS && x->kind != NOE_ATOM_ENTRY)
+                all->of[all->n++] = product->atom[k];
+        }
+    }
+}
+
+static void atoms_of_formula(const noe_algebra *a, noe_formula f, atoms *all)
+{
+    const noe_formula_node *n = noe_terms_formula(a->terms, f);
+    switch (n->kind) {
+    case NOE_FORMULA_TRUE:
+    case NOE_FORMULA_FALSE:
+        return;
+    case NOE_FORMULA_GE:
+    case NOE_FORMULA_EQ:
+        atoms_of_poly(a, n->a, all);
+        return;
+    case NOE_FORMULA_NOT:
+        atoms_of_formula(a, n->a, all);
+        return;
+    default:
+        atoms_of_formula(a, n->a, all);
+        atoms_of_formula(a, n->b, all);
+    }
+}
+
+/* Of guards, reads and counts; what is inside functions comes with these. */
+static atoms atoms_of_summand(const noe_algebra *a, const noe_summand *s)
+{
+    atoms all = {.n = 0};
+    for (int i = 0; i < s->n_guards; i++)
+        atoms_of_formula(a, s->guard[i], &all);
+    for (int i = 0; i < s->n_factors; i++) {
+        const noe_factor *f = s->factor[i];
+        for (int k = 0; f->kind == NOE_FACTOR_READ && k < f->n; k++)
+            atoms_of_poly(a, f->index[k], &all);
+        if (f->kind == NOE_FACTOR_COUNT)
+            atoms_of_poly(a, f->count, &all);
+    }
+    return all;
+}
+
+static bool implied(noe_algebra *a, const facts *k, noe_formula f)
+{
+    return f != NOE_FORMULA_FALSE_ID && noe_query_implies(a->query, k->of, k->n, f);
+}
+
+/* What the atom is where the facts hold; false: not decided. */
+static bool decide(noe_algebra *a, const facts *k, uint32_t atom, noe_poly *is)
+{
+    noe_terms *t = a->terms;
+    noe_atom x = *noe_terms_atom(t, atom);
+    noe_poly zero = noe_poly_int(t, 0), one = noe_poly_int(t, 1);
+    noe_formula is_one;
+    switch (x.kind) {
+    case NOE_ATOM_DIV:
+        *is = zero;
+        return implied(a, k, noe_formula_ge(t, x.a, zero)) &&
+               implied(a, k, noe_formula_ge(t, x.b, noe_poly_plus(t, x.a, 1)));
+    case NOE_ATOM_SELECT:
+        *is = x.b;
+        if (implied(a, k, noe_formula_ge(t, x.a, zero)))
+            return true;
+        *is = x.c;
+        return implied(a, k, noe_formula_not(t, noe_formula_ge(t, x.a, zero)));
+    case NOE_ATOM_CLAMP: /* b = 0 where a = 1 will do */
+        is_one = noe_formula_eq(t, x.a, one);
+        *is = x.b;
+        if (implied(a, k,
+                    noe_formula_or(t, noe_formula_not(t, is_one),
+                                   noe_formula_eq(t, x.b, zero))))
+            return true;
+        *is = zero;
+        return implied(a, k, is_one);
+    case NOE_ATOM_BROADCAST:
+        is_one = noe_formula_eq(t, x.a, one);
+        *is = x.b;
+        if (implied(a, k, noe_formula_or(t, is_one, noe_formula_eq(t, x.a, x.b))))
+            return true;
+        *is = x.a;
+        return implied(a, k, noe_formula_not(t, is_one));
+    default:
+        return false;
+    }
+}
+
+/* Summands */
+
+static const noe_factor *replace_in_factor(noe_algebra *a, const noe_factor *f,
+                                           uint32_t atom, noe_poly is)
+{
+    if (f->kind == NOE_FACTOR_COUNT)
+        return noe_factor_count(a, noe_poly_replace(a->terms, f->count, atom, is));
+    if (f->kind != NOE_FACTOR_READ)
+        return f;
+    noe_poly *index = noe_arena_alloc(a->arena, (size_t)(f->n + 1) * sizeof *index);
+    for (int i = 0; i < f->n; i++)
+        index[i] = noe_poly_replace(a->terms, f->index[i], atom, is);
+    return noe_factor_read(a, f->id, f->n, index);
+}
+
+/* NULL: a guard is false. */
+static const noe_summand *replace(noe_algebra *a, const noe_summand *s, uint32_t atom,
+                                  noe_poly is)
+{
+    noe_formula *g =
+        noe_arena_alloc(a->arena, (size_t)(s->n_guards + 1) * sizeof *g);
+    const noe_factor **f =
+        noe_arena_alloc(a->arena, (size_t)(s->n_factors + 1) * sizeof *f);
+    for (int i = 0; i < s->n_guards; i++) {
+        g[i] = noe_formula_replace(a->terms, s->guard[i], atom, is);
+        if (g[i] == NOE_FORMULA_FALSE_ID)
+            return NULL;
+    }
+    for (int i = 0; i < s->n_factors; i++)
+        f[i] = replace_in_factor(a, s->factor[i], atom, is);
+    return noe_summand_make(a, s->coef, s->n_bound, s->bound, s->n_guards, g,
+                            s->n_factors, f);
+}
+
+/* The guards that stay say what range the bound symbols have: an atom that only they
+ * decide must not be replaced in them. So atoms are decided by the facts alone in
+ * guards, and by both in factors. */
+static const noe_summand *sharpen_guards(noe_algebra *a, const noe_summand *s,
+                                         const facts *k)
+{
+    atoms all = {.n = 0};
+    for (int i = 0; i < s->n_guards; i++)
+        atoms_of_formula(a, s->guard[i], &all);
+    for (int i = 0; i < all.n && s && !a->gave_up; i++) {
+        noe_poly is;
+        if (decide(a, k, all.of[i], &is))
+            s = replace(a, s, all.of[i], is);
+    }
+    return s;
+}
+
+/* The factor f of s as a sum, sharpened inside. */
+static const noe_sum *sharpen_inside(noe_algebra *a, const noe_factor *f, const facts *k)
+{
+    if (f->kind == NOE_FACTOR_APPLY)
+        return noe_law_apply(a, (noe_op)f->id, noe_law_sharpen(a, f->arg, k->n, k->of));
+    if (f->kind != NOE_FACTOR_MAXIMUM)
+        return noe_sum_of_factor(a, f);
+    noe_family *m = noe_arena_memdup(a->arena, f->family, (size_t)f->n * sizeof *m);
+    for (int i = 0; i < f->n; i++) {
+        facts inside = *k;
+        if (add_facts(&inside, m[i].n_guards, m[i].guard))
+            m[i].arg = noe_law_sharpen(a, m[i].arg, inside.n, inside.of);
+    }
+    return noe_law_maximum(a, f->n, m);
+}
+
+/* Guards that follow from the facts and the others, one at a time: an atom of a guard is
+ * decided by all other guards. */
+static const noe_summand *sharpen_each_guard(noe_algebra *a, const noe_summand *s,
+                                             const facts *k)
+{
+    for (int i = 0; s && i < s->n_guards && !a->gave_up; i++) {
+        facts others = *k;
+        atoms all = {.n = 0};
+        noe_poly is;
+        noe_formula guard = s->guard[i], better = guard;
+        atoms_of_formula(a, guard, &all);
+        if (all.n == 0)
+            continue;
+        for (int j = 0; j < s->n_guards; j++) {
+            if (j != i && !add_facts(&others, 1, &s->guard[j]))
+                return s;
+        }
+        for (int j = 0; j < all.n; j++) {
+            if (decide(a, &others, all.of[j], &is))
+                better = noe_formula_replace(a->terms, better, all.of[j], is);
+        }
+        if (better == guard)
+            continue;
+        if (better == NOE_FORMULA_FALSE_ID)
+            return NULL;
+        noe_formula *g = noe_arena_memdup(a->arena, s->guard,
+                                          (size_t)s->n_guards * sizeof *g);
+        g[i] = better;
+        s = noe_summand_make(a, s->coef, s->n_bound, s->bound, s->n_guards, g,
+                             s->n_factors, s->factor);
+        i = -1;
+    }
+    return s;
+}
+
+static const noe_sum *sharpen_summand(noe_algebra *a, const noe_summand *s,
+                                      const facts *outside)
+{
+    const noe_sum *by[NOE_LAW_MAX_FACTORS];
+    const noe_factor *rest[NOE_LAW_MAX_FACTORS];
+    int n_by = 0, n_rest = 0;
+    facts k = *outside;
+    s = sharpen_guards(a, s, outside);
+    s = s ? sharpen_each_guard(a, s, outside) : NULL;
+    if (!s)
+        return noe_sum_zero(a);
+    if (!add_facts(&k, s->n_guards, s->guard) || s->n_factors > NOE_LAW_MAX_FACTORS)
+        return noe_law_simplify(a, s);
+    atoms all = atoms_of_summand(a, s);
+    for (int i = 0; i < s->n_factors; i++) {
+        const noe_factor *f = s->factor[i];
+        if (f->kind == NOE_FACTOR_APPLY || f->kind == NOE_FACTOR_MAXIMUM) {
+            by[n_by++] = sharpen_inside(a, f, &k);
+            continue;
+        }
+        rest[n_rest++] = f;
+    }
+    for (int i = 0; i < all.n && n_rest > 0 && !a->gave_up; i++) {
+        noe_poly is;
+        if (!decide(a, &k, all.of[i], &is))
+            continue;
+        for (int j = 0; j < n_rest; j++)
+            rest[j] = replace_in_factor(a, rest[j], all.of[i], is);
+    }
+    s = noe_summand_make(a, s->coef, s->n_bound, s->bound, s->n_guards, s->guard, n_rest,
+                         rest);
+    return noe_law_times(a, s, n_by, by);
+}
+
+const noe_sum *noe_law_sharpen(noe_algebra *a, const noe_sum *x, int n,
+                               const noe_formula *f)
+{
+    const noe_sum *sum = noe_sum_zero(a);
+    facts k = {.n = 0};
+    if (!add_facts(&k, n, f))
+        return x;
+    for (int i = 0; i < x->n && !a->gave_up; i++)
+        sum = noe_sum_add(a, sum, sharpen_summand(a, x->of[i], &k));
+    return sum;
+}
+
+/* Conditions */
+
+static bool mentions_bound(const noe_algebra *a, noe_poly p)
+{
+    for (noe_symbol s = 0; s < noe_terms_n_symbols(a->terms); s++) {
+        if (noe_symbol_is_bound(a->terms, s) && noe_poly_mentions(a->terms, p, s))
+            return true;
+    }
+    return false;
+}
+
+static noe_formula open_in_sum(noe_algebra *a, const noe_sum *x, const facts *k);
+
+static noe_formula open_in_atoms(noe_algebra *a, const atoms *all, const facts *k)
+{
+    for (int i = 0; i < all->n; i++) {
+        noe_atom x = *noe_terms_atom(a->terms, all->of[i]);
+        if (x.kind == NOE_ATOM_DIV || mentions_bound(a, x.a))
+            continue;
+        noe_formula f =
+            x.kind == NOE_ATOM_SELECT
+                ? noe_formula_ge(a->terms, x.a, noe_poly_int(a->terms, 0))
+                : noe_formula_eq(a->terms, x.a, noe_poly_int(a->terms, 1));
+        if (f != NOE_FORMULA_TRUE_ID && f != NOE_FORMULA_FALSE_ID &&
+            !implied(a, k, f) && !implied(a, k, noe_formula_not(a->terms, f)))
+            return f;
+    }
+    return NOE_FORMULA_TRUE_ID;
+}
+
+static noe_formula open_in_summand(noe_algebra *a, const noe_summand *s, const facts *k)
+{
+    atoms all = atoms_of_summand(a, s);
+    noe_formula f = open_in_atoms(a, &all, k);
+    for (int i = 0; i < s->n_factors && f == NOE_FORMULA_TRUE_ID; i++) {
+        const noe_factor *g = s->factor[i];
+        if (g->kind == NOE_FACTOR_APPLY)
+            f = open_in_sum(a, g->arg, k);
+        for (int j = 0; g->kind == NOE_FACTOR_MAXIMUM && j < g->n; j++) {
+            all.n = 0;
+            for (int q = 0; q < g->family[j].n_guards; q++)
+                atoms_of_formula(a, g->family[j].guard[q], &all);
+            if (f == NOE_FORMULA_TRUE_ID)
+                f = open_in_atoms(a, &all, k);
+            if (f == NOE_FORMULA_TRUE_ID)
+                f = open_in_sum(a, g->family[j].arg, k);
+        }
+    }
+    return f;
+}
+
+static noe_formula open_in_sum(noe_algebra *a, const noe_sum *x, const facts *k)
+{
+    noe_formula f = NOE_FORMULA_TRUE_ID;
+    for (int i = 0; i < x->n && f == NOE_FORMULA_TRUE_ID; i++)
+        f = open_in_summand(a, x->of[i], k);
+    return f;
+}
+
+noe_formula noe_law_open_condition(noe_algebra *a, const noe_sum *x, int n,
+                                   const noe_formula *f)
+{
+    facts k = {.n = 0};
+    return add_facts(&k, n, f) ? open_in_sum(a, x, &k) : NOE_FORMULA_TRUE_ID;
+}
