@@ -25,7 +25,7 @@ typedef noe_fe_sum ACC;
 #define SUB(A, B)         noe_fe_sub(A, B)
 #define MUL(A, B)         noe_fe_mul(A, B)
 #define DIV(A, B)         noe_fe_mul(A, noe_fe_inv(B))
-#define QUOTIENT(C, A, B) noe_fe_mul(A, noe_fe_reciprocal((C)->field, B))
+#define QUOTIENT(C, A, B) noe_fe_quotient((C)->field, A, B)
 #define NEG(A)            noe_fe_neg(A)
 #define DIVISOR(A)        noe_fe_inv(A)
 #define OVER(A, D)        noe_fe_mul(A, D)
@@ -181,7 +181,8 @@ void noe_eval_fe(const noe_field *field, noe_op op, const noe_params *params,
                  const noe_tensor_fe *in, int n_in, noe_tensor_fe *out)
 {
     call c = {field, op, params, in, n_in, out};
-    if (together[op] && field->order == NOE_ORDER_RESIDUE && count(&out->shape) > 1)
+    if (together[op] && field->order == NOE_ORDER_RESIDUE && field->outside == 0 &&
+        count(&out->shape) > 1)
         together[op](&c);
     else
         evaluate(&c);

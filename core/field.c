@@ -194,10 +194,12 @@ noe_fe noe_fe_exp(const noe_field *f, noe_fe a)
     return (noe_fe){u, (uint32_t)(keyed_hash(f, NOE_FIELD_HASH_EXP, u) % NOE_FIELD_Q)};
 }
 
-/* An argument that is negative, and what a function gives there: anything. */
-static bool is_outside(const noe_field *f, noe_fe a, noe_fe *value)
+/* Whether an argument is outside of a domain, and what a function gives there:
+ * anything.
+ */
+static bool is_outside(const noe_field *f, noe_fe a, bool outside, noe_fe *value)
 {
-    if (f->outside == 0 || f->order == NOE_ORDER_NUMBER || noe_fe_legendre(a.u) >= 0)
+    if (f->outside == 0 || f->order == NOE_ORDER_NUMBER || !outside)
         return false;
     uint64_t hash = noe_mix64(f->outside ^ noe_mix64(f->key[NOE_FIELD_HASH_LOG] ^ a.u));
     *value = (noe_fe){(uint32_t)(hash % NOE_FIELD_P),
@@ -208,7 +210,7 @@ static bool is_outside(const noe_field *f, noe_fe a, noe_fe *value)
 noe_fe noe_fe_sqrt(const noe_field *f, noe_fe a)
 {
     noe_fe outside;
-    if (is_outside(f, a, &outside))
+    if (is_outside(f, a, noe_fe_legendre(a.u) < 0, &outside))
         return outside;
     if (f->order == NOE_ORDER_NUMBER)
         return positive_hash(f, NOE_FIELD_HASH_SQRT, a.u);
@@ -219,7 +221,7 @@ noe_fe noe_fe_sqrt(const noe_field *f, noe_fe a)
 noe_fe noe_fe_log(const noe_field *f, noe_fe a)
 {
     noe_fe outside;
-    if (is_outside(f, a, &outside))
+    if (is_outside(f, a, noe_fe_legendre(a.u) <= 0, &outside))
         return outside;
     if (f->order == NOE_ORDER_NUMBER)
         return noe_fe_sub(positive_hash(f, NOE_FIELD_HASH_LOG, a.u),
@@ -261,8 +263,19 @@ noe_fe noe_fe_tanh(const noe_field *f, noe_fe a)
     return noe_fe_sub(noe_fe_add(s, s), (noe_fe){1, 1});
 }
 
+noe_fe noe_fe_quotient(const noe_field *f, noe_fe a, noe_fe b)
+{
+    noe_fe outside;
+    if (is_outside(f, a, b.u == 0, &outside))
+        return outside;
+    return noe_fe_mul(a, noe_fe_reciprocal(f, b));
+}
+
 noe_fe noe_fe_reciprocal(const noe_field *f, noe_fe a)
 {
+    noe_fe outside;
+    if (is_outside(f, a, a.u == 0, &outside))
+        return outside;
     noe_fe r = noe_fe_inv(a);
     if (f->order == NOE_ORDER_RESIDUE)
         return r;

@@ -84,8 +84,9 @@ typedef struct noe_field {
     noe_order order;
     int range; /* of NOE_ORDER_NUMBER: numbers drawn are at most that, see noe_fe_draw
                 */
-    /* 0: sqrt and log are total. Otherwise they have a value that depends on this where
-     * their argument is negative (NOE_ORDER_RESIDUE only). */
+    /* 0: sqrt, log and quotients are total. Otherwise they have a value that depends on
+     * this where the reals have none: sqrt of what is negative, log of what is not
+     * positive, quotients by 0 (NOE_ORDER_RESIDUE only). */
     uint64_t outside;
     uint64_t key[NOE_FIELD_HASHES];
     uint32_t g; /* generator of the subgroup of order q, random by key */
@@ -106,6 +107,7 @@ noe_fe noe_fe_draw(const noe_field *f, noe_rng *rng);
 noe_fe noe_fe_draw_truth(noe_rng *rng);
 noe_fe noe_fe_inv(noe_fe a); /* 0 for 0 */
 noe_fe noe_fe_reciprocal(const noe_field *f, noe_fe a);
+noe_fe noe_fe_quotient(const noe_field *f, noe_fe a, noe_fe b);
 noe_fe noe_fe_exp(const noe_field *f, noe_fe a);
 noe_fe noe_fe_sqrt(const noe_field *f, noe_fe a);
 noe_fe noe_fe_log(const noe_field *f, noe_fe a);

@@ -63,9 +63,12 @@ bool noe_field_agrees(const noe_rule *rule, const noe_instance *inst, uint64_t s
 
 /* Whether the right side exists wherever the left side does, as far as samples show:
  * sqrt(mul(?a, ?b)) => mul(sqrt(?a), sqrt(?b)) does not keep the domain, where both are
- * negative. A rule is used only in directions that do. Sums of positive numbers may be
- * taken for negative, on either side. True for rules without sqrt and log on the right.
+ * negative, and ones => div(?a, ?a) does not, where that is 0. A rule is used only in
+ * directions that do. Sums of positive numbers may be taken for negative, on either
+ * side. True for rules without sqrt, log and quotients on the right. Judged with
+ * NOE_DOMAIN_SEED, it is a property of the rule.
  */
+#define NOE_DOMAIN_SEED 1
 bool noe_field_keeps_domain(const noe_rule *rule, uint64_t seed);
 
 /* The same with given values of the variables, variable i's in values[i]. */

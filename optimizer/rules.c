@@ -3,8 +3,6 @@
 #include "core/field_check.h"
 #include <stdlib.h>
 
-#define DOMAIN_SEED 1
-
 void noe_rule_set_clear(noe_rule_set *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -136,7 +134,7 @@ static void add_direction(noe_rule_set *s, const char *id, const noe_rule *rule,
 {
     noe_buf text = {0};
     if (!noe_rule_is_directed(rule) || !does_something(rule) ||
-        !noe_field_keeps_domain(rule, DOMAIN_SEED))
+        !noe_field_keeps_domain(rule, NOE_DOMAIN_SEED))
         return;
     noe_rule_print(&text, rule);
     if (is_known(s, noe_buf_text(&text))) {

@@ -115,6 +115,21 @@ static void explain_proof(noe_check *c)
                        noe_buf_text(&c->proof.ranks));
 }
 
+/* "; used from left to right only", where the right side would not exist everywhere. */
+static void explain_domain(const noe_rule *rule, noe_check *c)
+{
+    noe_rule *back = noe_malloc(sizeof *back);
+    *back = noe_rule_reversed(rule);
+    bool right = noe_field_keeps_domain(rule, NOE_DOMAIN_SEED);
+    bool left = noe_field_keeps_domain(back, NOE_DOMAIN_SEED);
+    if (!right || !left)
+        noe_buf_printf(&c->reason, "; the sides exist at different places: used %s",
+                       right  ? "from left to right only"
+                       : left ? "from right to left only"
+                              : "in no direction");
+    free(back);
+}
+
 /* CPU seconds since *start, which moves on. */
 static double lap(double *start)
 {
@@ -146,7 +161,8 @@ static bool refuted_at_suspects(const noe_rule *rule, const noe_field_config *co
         noe_field_report report;
         inst->binding = c->lia.suspect[i];
         if (!noe_instance_check(rule, inst, false) ||
-            (config->stored && !noe_instance_store(rule, inst)) || !is_small(rule, inst))
+            (config->stored && !noe_instance_store(rule, inst)) ||
+            !is_small(rule, inst))
             continue;
         noe_field_check_at(rule, config, inst, &report);
         refuted = report.difference.found && !report.is_doubtful;
@@ -213,6 +229,7 @@ static void check_stages(noe_verifier *v, const noe_rule *rule, noe_check *c)
     }
     decide(c, NOE_VERDICT_PROVED, c->lia.proved ? "lia" : "z3", "");
     explain_proof(c);
+    explain_domain(rule, c);
 }
 
 void noe_verifier_check(noe_verifier *v, const noe_rule *rule, noe_check *c)

@@ -44,6 +44,12 @@ START_TEST(test_rules_keep_the_domain)
         {"relu(sqrt(?a)) => sqrt(?a)", 1}, /* the other only adds */
         {"reciprocal(sqrt(?a)) => sqrt(reciprocal(?a))", 2},
         {"mul(sqrt(?a), ?b) => mul(?b, sqrt(?a))", 0}, /* the matcher's */
+        /* quotients by 0 */
+        {"div(mul(?a, ?b), mul(?b, ?b)) => div(?a, ?b)", 1},
+        {"div(?a, ?b) => mul(?a, reciprocal(?b))", 2},
+        {"reciprocal(mul(?a, ?b)) => mul(reciprocal(?a), reciprocal(?b))", 2},
+        {"div(exp(?a), exp(?b)) => exp(sub(?a, ?b))", 2},
+        {"mul(relu(?a), ?b) => mul(?b, div(mul(relu(?a), relu(?a)), relu(?a)))", 1},
         {"neg(sqrt(neg(?a))) => sub(neg(sqrt(neg(?a))), zeros[shape=shape(?a)]())", 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
