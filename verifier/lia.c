@@ -22,7 +22,7 @@ struct noe_lia {
 };
 
 /* Raised when a proof of before may not be one any more. */
-#define LIA_VERSION 1
+#define LIA_VERSION 2
 
 uint64_t noe_lia_hash(void)
 {

@@ -36,8 +36,8 @@ typedef struct noe_lia_proof {
     int max_rank;      /* of variables, in these schemes */
     int64_t questions; /* put to Z3 */
     int64_t rlimit;    /* units spent */
-    /* Sizes and parameters at which the sides may differ, where elements were found that
-     * could not be proved equal: to be looked at by evaluation. */
+    /* Sizes and parameters at which the sides may differ, where elements were found
+     * that could not be proved equal: to be looked at by evaluation. */
     int n_suspects;
     noe_binding *suspect;
 } noe_lia_proof;

@@ -105,8 +105,22 @@ const noe_sum *noe_law_cancel(noe_algebra *a, const noe_sum *x)
     return x;
 }
 
+/* Where conditions choose, a denominator that is not asked for may be 0. */
+static bool has_choice(const noe_sum *x)
+{
+    for (int i = 0; i < x->n; i++) {
+        for (int k = 0; k < x->of[i]->n_factors; k++) {
+            if (noe_factor_is(x->of[i]->factor[k], NOE_OP_WHERE))
+                return true;
+        }
+    }
+    return false;
+}
+
 const noe_sum *noe_law_clear_denominator(noe_algebra *a, const noe_sum *x)
 {
+    if (has_choice(x))
+        return NULL;
     for (int i = 0; i < x->n && !a->gave_up; i++) {
         for (int k = 0; k < x->of[i]->n_factors; k++) {
             const noe_factor *f = x->of[i]->factor[k];

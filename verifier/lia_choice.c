@@ -38,8 +38,8 @@ const noe_sum *noe_law_with_one(noe_algebra *a, const noe_sum *x, const noe_fact
                 rest[n++] = s->factor[k];
         }
         if (at >= 0)
-            s = noe_summand_make(a, s->coef, s->n_bound, s->bound, s->n_guards, s->guard,
-                                 n, rest);
+            s = noe_summand_make(a, s->coef, s->n_bound, s->bound, s->n_guards,
+                                 s->guard, n, rest);
         sum = noe_sum_add(a, sum,
                           at >= 0 ? noe_law_simplify(a, s) : noe_sum_make(a, 1, &s));
     }

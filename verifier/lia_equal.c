@@ -20,6 +20,7 @@
 #define MAX_DENOMINATORS 4
 #define MAX_KNOWN        16
 #define MAX_ROUNDS       4
+#define MAX_SIGNS        7
 #define MAX_SPLITS       4 /* cases of cases */
 
 #define MAX_SCOPE 64
@@ -63,16 +64,6 @@ static bool reads_equal(noe_algebra *a, const noe_factor *f, const noe_factor *g
     return true;
 }
 
-/* Two families have the same values: as if each were a summand with the argument as its
- * factor. */
-static const noe_sum *family_as_sum(noe_algebra *a, const noe_family *m)
-{
-    const noe_factor *f = noe_factor_apply(a, NOE_OP_COUNT, m->arg);
-    const noe_summand *s = noe_summand_make(a, (noe_rational){1, 1}, m->n_bound,
-                                            m->bound, m->n_guards, m->guard, 1, &f);
-    return noe_sum_make(a, 1, &s);
-}
-
 static bool family_is_empty(noe_algebra *a, const noe_family *m, const context *c)
 {
     context inside = *c;
@@ -80,27 +71,22 @@ static bool family_is_empty(noe_algebra *a, const noe_family *m, const context *
            noe_query_refutes(a->query, inside.f, inside.n);
 }
 
+static bool values_within(noe_algebra *a, const noe_family *x, const noe_factor *g,
+                          const context *c);
+
+/* Each value of one is one of the other, and the other way round. */
 static bool maxima_equal(noe_algebra *a, const noe_factor *f, const noe_factor *g,
                          const context *c)
 {
-    bool used[16] = {0};
-    int left = 0;
-    for (int i = 0; i < g->n && g->n <= 16; i++)
-        left += !(used[i] = family_is_empty(a, &g->family[i], c));
-    for (int i = 0; i < f->n && g->n <= 16; i++) {
-        if (family_is_empty(a, &f->family[i], c))
-            continue;
-        const noe_sum *x = family_as_sum(a, &f->family[i]);
-        int j = 0;
-        while (j < g->n &&
-               (used[j] || !sums_equal(a, x, family_as_sum(a, &g->family[j]), c, NULL)))
-            j++;
-        if (j == g->n)
-            return false;
-        used[j] = true;
-        left--;
+    for (int side = 0; side < 2; side++) {
+        const noe_factor *x = side ? g : f, *y = side ? f : g;
+        for (int i = 0; i < x->n; i++) {
+            if (!values_within(a, &x->family[i], y, c) &&
+                !family_is_empty(a, &x->family[i], c))
+                return false;
+        }
     }
-    return left == 0 && g->n <= 16;
+    return !a->gave_up;
 }
 
 static bool factors_equal(noe_algebra *a, const noe_factor *f, const noe_factor *g,
@@ -370,6 +356,71 @@ static bool align(noe_algebra *a, const noe_summand *r, const noe_summand *m,
     return true;
 }
 
+/* Maxima: for values of x's bound symbols with its guards, some family of g has, at
+ * values that depend on these, the same element. */
+
+/* Where y has the element of x, if y's guards hold there: value[] of its bound symbols.
+ */
+static bool find_place(noe_algebra *a, const noe_summand *x, const noe_summand *y,
+                       const context *c, alignment *al)
+{
+    equations e = {.n = 0};
+    *al = (alignment){.r = x, .m = y};
+    guess_from(a, &e, x->factor[0], y->factor[0], 0);
+    for (bool more = true; more;) {
+        more = false;
+        for (int i = 0; i < e.n; i++)
+            more |= solve_one(a, al, e.p[i]);
+    }
+    for (int i = 0; i < y->n_bound; i++) {
+        if (!al->known[i] || !is_expressible(a, al, c, al->value[i]))
+            return false;
+    }
+    return true;
+}
+
+static const noe_summand *family_as_summand(noe_algebra *a, const noe_family *m)
+{
+    const noe_factor *f = noe_factor_apply(a, NOE_OP_COUNT, m->arg);
+    const noe_summand *s = noe_summand_make(a, (noe_rational){1, 1}, m->n_bound,
+                                            m->bound, m->n_guards, m->guard, 1, &f);
+    return noe_summand_fresh(a, s);
+}
+
+static bool values_within(noe_algebra *a, const noe_family *m, const noe_factor *g,
+                          const context *c)
+{
+    const noe_summand *x = family_as_summand(a, m);
+    noe_formula some = NOE_FORMULA_FALSE_ID;
+    context inside = *c;
+    if (x->n_bound > MAX_BOUND || !add_guards(a, &inside, x->n_guards, x->guard) ||
+        inside.n_scope + x->n_bound > MAX_SCOPE)
+        return false;
+    for (int i = 0; i < x->n_bound; i++)
+        inside.scope[inside.n_scope++] = x->bound[i];
+    for (int i = 0; i < g->n && !a->gave_up; i++) {
+        const noe_summand *y = family_as_summand(a, &g->family[i]);
+        noe_formula all = NOE_FORMULA_TRUE_ID;
+        context here = inside;
+        alignment al;
+        if (y->n_bound > MAX_BOUND || !find_place(a, x, y, c, &al))
+            continue;
+        for (int k = 0; k < y->n_guards; k++)
+            all = noe_formula_and(a->terms, all,
+                                  noe_formula_subst(a->terms, y->guard[k], y->n_bound,
+                                                    y->bound, al.value));
+        const noe_sum *arg =
+            noe_sum_subst(a, y->factor[0]->arg, y->n_bound, y->bound, al.value);
+        if (all == NOE_FORMULA_FALSE_ID || !add_guards(a, &here, 1, &all) ||
+            !sums_equal(a, x->factor[0]->arg, arg, &here, NULL))
+            continue;
+        some = noe_formula_or(a->terms, some, all);
+        if (noe_query_implies(a->query, inside.f, inside.n, some))
+            return true;
+    }
+    return false;
+}
+
 /* Where m's guards hold, its factors are r's. */
 static bool fits(noe_algebra *a, const noe_summand *r, const aligned *m,
                  const context *c)
@@ -622,6 +673,28 @@ static bool equal_in(noe_algebra *a, const noe_sum *x, const noe_sum *y,
     return sums_equal(a, x, y, c, why);
 }
 
+/* By the signs of what relu is applied to; natural[0..n-1] are >= 0. */
+static bool vanishes_by_signs(noe_algebra *a, const noe_sum *x, const context *c, int n,
+                              const noe_sum *const *natural)
+{
+    const noe_sum *none = noe_sum_make(a, 0, NULL);
+    const noe_sum *known[MAX_SIGNS];
+    if (n > 0 && (noe_law_exists_nowhere(a, x) || sums_equal(a, x, none, c, NULL) ||
+                  noe_law_zero_by_signs(a, n, natural, x)))
+        return true;
+    const noe_factor *f = n < MAX_SIGNS && !a->gave_up ? noe_law_sign_in(a, x) : NULL;
+    if (!f)
+        return false;
+    a->laws |= 1u << NOE_LAW_ORDER;
+    for (int i = 0; i < n; i++)
+        known[i] = natural[i];
+    known[n] = f->arg;
+    if (!vanishes_by_signs(a, noe_law_with_factor(a, x, f, f->arg), c, n + 1, known))
+        return false;
+    known[n] = noe_sum_scale(a, f->arg, (noe_rational){-1, 1});
+    return vanishes_by_signs(a, noe_law_with_factor(a, x, f, none), c, n + 1, known);
+}
+
 /* The context, where some summand has a term. */
 static void keep_witness(noe_algebra *a, const noe_sum *x, const context *c)
 {
@@ -647,7 +720,7 @@ static bool vanishes(noe_algebra *a, const noe_sum *x, const context *c, int dep
         if (x->n == 0 || (same && round > 0))
             break;
     }
-    if (sums_equal(a, x, none, c, NULL))
+    if (sums_equal(a, x, none, c, NULL) || vanishes_by_signs(a, x, c, 0, NULL))
         return true;
     noe_formula f = depth < MAX_SPLITS && !a->gave_up
                         ? noe_law_open_condition(a, x, c->n, c->f)

@@ -2,8 +2,7 @@
  *
  * Functions of sums, in the form that their laws give them. Signs and scales are chosen
  * by one summand, the leader: relu(-x) = relu(x) - x, exp of a sum is a product, a
- * reciprocal of a product one of reciprocals, a maximum of what shares a summand, a
- * scale or a monotone function is that of a maximum.
+ * reciprocal of a product one of reciprocals.
  */
 #include "verifier/lia_law_tools.h"
 
@@ -75,6 +74,11 @@ static bool sum_is_positive(const noe_algebra *a, const noe_sum *s, bool strictl
         some |= summand_is_positive(a, s->of[i], true);
     }
     return some;
+}
+
+bool noe_law_is_natural(const noe_algebra *a, const noe_summand *s)
+{
+    return summand_is_positive(a, s, false);
 }
 
 static noe_rational absolute(noe_rational r)
@@ -151,6 +155,9 @@ static const noe_sum *apply_relu(noe_algebra *a, const noe_sum *x)
     }
     if (sum_is_positive(a, x, false))
         return x;
+    const noe_sum *by_maximum = noe_law_relu_of_maximum(a, x);
+    if (by_maximum)
+        return by_maximum;
     const noe_sum *minus = noe_sum_negated(a, x);
     if (sum_is_positive(a, minus, false))
         return noe_sum_zero(a);
@@ -521,120 +528,4 @@ const noe_sum *noe_law_apply(noe_algebra *a, noe_op op, const noe_sum *x)
         return apply_where(a, x);
     }
     return op >= NOE_FUNCTION_CAST ? apply_cast(a, op, x) : plain(a, op, x);
-}
-
-/* Maximum */
-
-static bool mentions_bound(const noe_algebra *a, const noe_family *m,
-                           const noe_summand *s)
-{
-    for (int b = 0; b < m->n_bound; b++) {
-        for (int i = 0; i < s->n_guards; i++) {
-            if (noe_formula_mentions(a->terms, s->guard[i], m->bound[b]))
-                return true;
-        }
-        for (int i = 0; i < s->n_factors; i++) {
-            if (noe_factor_mentions(a, s->factor[i], m->bound[b]))
-                return true;
-        }
-    }
-    return false;
-}
-
-/* max(x + c) = max(x) + c: a summand that all families share and none varies. */
-static const noe_summand *shared_summand(const noe_algebra *a, int n,
-                                         const noe_family *m)
-{
-    for (int i = 0; i < m[0].arg->n; i++) {
-        const noe_summand *s = m[0].arg->of[i];
-        bool shared = true;
-        for (int k = 0; k < n && shared; k++) {
-            int j = 0;
-            while (j < m[k].arg->n && !(noe_summand_same(a, m[k].arg->of[j], s) &&
-                                        m[k].arg->of[j]->coef.num == s->coef.num &&
-                                        m[k].arg->of[j]->coef.den == s->coef.den))
-                j++;
-            shared = j < m[k].arg->n && !mentions_bound(a, &m[k], s);
-        }
-        if (shared)
-            return s;
-    }
-    return NULL;
-}
-
-static bool is_monotone(noe_op op)
-{
-    return op == NOE_OP_RELU || op == NOE_OP_EXP || op == NOE_OP_SIGMOID ||
-           op == NOE_OP_SQRT;
-}
-
-/* The monotone function that every family's argument is, NOE_OP_COUNT if none. */
-static noe_op shared_function(int n, const noe_family *m)
-{
-    noe_op op = NOE_OP_COUNT;
-    for (int k = 0; k < n; k++) {
-        const noe_factor *f = noe_sum_lone(m[k].arg);
-        if (!f || f->kind != NOE_FACTOR_APPLY || !is_monotone((noe_op)f->id) ||
-            (k > 0 && f->id != op))
-            return NOE_OP_COUNT;
-        op = (noe_op)f->id;
-    }
-    return op;
-}
-
-static const noe_family *map_families(noe_algebra *a, int n, const noe_family *m,
-                                      const noe_summand *minus, noe_rational scale,
-                                      bool argument)
-{
-    noe_family *out = noe_arena_memdup(a->arena, m, (size_t)n * sizeof *m);
-    for (int k = 0; k < n; k++) {
-        if (minus) {
-            const noe_summand *s = noe_summand_scale(a, minus, (noe_rational){-1, 1});
-            out[k].arg = noe_sum_add(a, m[k].arg, noe_sum_make(a, 1, &s));
-        } else if (argument) {
-            out[k].arg = noe_sum_lone(m[k].arg)->arg;
-        } else {
-            out[k].arg = noe_sum_scale(a, m[k].arg, scale);
-        }
-    }
-    return out;
-}
-
-const noe_sum *noe_law_maximum(noe_algebra *a, int n, const noe_family *m)
-{
-    const noe_summand *shared = n ? shared_summand(a, n, m) : NULL;
-    noe_law_use(a, NOE_LAW_MAXIMUM);
-    if (n == 0)
-        noe_algebra_give_up(a, "a maximum over nothing");
-    if (a->gave_up)
-        return noe_sum_zero(a);
-    if (shared)
-        return noe_sum_add(
-            a, noe_sum_make(a, 1, &shared),
-            noe_law_maximum(a, n,
-                            map_families(a, n, m, shared, noe_rational_one, false)));
-    noe_op op = shared_function(n, m);
-    if (op != NOE_OP_COUNT)
-        return noe_law_apply(
-            a, op,
-            noe_law_maximum(a, n, map_families(a, n, m, NULL, noe_rational_one, true)));
-    bool all_zero = true, one_scale = true;
-    for (int k = 0; k < n; k++) {
-        const noe_sum *x = m[k].arg;
-        all_zero &= x->n == 0;
-        one_scale &= x->n == 1 && m[0].arg->n == 1 && x->of[0]->coef.num > 0 &&
-                     x->of[0]->coef.num == m[0].arg->of[0]->coef.num &&
-                     x->of[0]->coef.den == m[0].arg->of[0]->coef.den;
-    }
-    if (all_zero)
-        return noe_sum_zero(a);
-    noe_rational scale = one_scale ? m[0].arg->of[0]->coef : noe_rational_one;
-    if (scale.num != 1 || scale.den != 1)
-        return noe_sum_scale(
-            a,
-            noe_law_maximum(
-                a, n,
-                map_families(a, n, m, NULL, noe_rational_inverse(a, scale), false)),
-            scale);
-    return noe_sum_of_factor(a, noe_factor_maximum(a, n, m));
 }

@@ -325,8 +325,7 @@ static noe_fit type_conv_transpose(noe_index_call *c)
     if (!group_inputs(c, &inputs))
         FIT(say(c, eq(c, w->dim[0],
                       mul(c, group, noe_poly_symbol(c->a->terms, c->aux[0])))));
-    c->out =
-        (noe_dims){.rank = x->rank, .dim = {x->dim[0], mul(c, group, w->dim[1])}};
+    c->out = (noe_dims){.rank = x->rank, .dim = {x->dim[0], mul(c, group, w->dim[1])}};
     for (int i = 0; i < n; i++) {
         window win = window_at(c, i, n, w->dim[2 + i], param(c, NOE_PARAM_DILATIONS));
         FIT(spread(c, x->dim[2 + i], &win, &c->out.dim[2 + i]));
@@ -355,8 +354,8 @@ static const noe_expr *element_conv_transpose(noe_index_call *c, const noe_poly 
         window win = window_at(c, i, n, w->dim[2 + i], param(c, NOE_PARAM_DILATIONS));
         at_x[2 + i] = bind(c, &r, x->dim[2 + i]);
         at_w[2 + i] = bind(c, &r, win.kernel);
-        noe_poly met = add(c, mul(c, at_x[2 + i], win.stride),
-                           mul(c, at_w[2 + i], win.dilation));
+        noe_poly met =
+            add(c, mul(c, at_x[2 + i], win.stride), mul(c, at_w[2 + i], win.dilation));
         r.guard[r.n_guards++] = eq(c, sub(c, met, win.begin), index[2 + i]);
     }
     return total(

@@ -56,6 +56,12 @@ const noe_factor *noe_law_choice_in(const noe_algebra *a, const noe_sum *x);
 /* [c] x + (1 - [c]) y */
 const noe_sum *noe_law_choose(noe_algebra *a, const noe_factor *f, const noe_sum *x,
                               const noe_sum *y);
+/* relu of a sum with a maximum as that of a maximum; NULL if it has none. */
+const noe_sum *noe_law_relu_of_maximum(noe_algebra *a, const noe_sum *x);
+/* s is >= 0 by its factors alone, wherever it exists; coef counts. */
+bool noe_law_is_natural(const noe_algebra *a, const noe_summand *s);
+/* The family without bound symbols that equations determine; false: it is empty. */
+bool noe_law_tidy_family(noe_algebra *a, noe_family *m);
 /* |x| */
 const noe_sum *noe_law_absolute(noe_algebra *a, const noe_sum *x);
 

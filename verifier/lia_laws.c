@@ -209,6 +209,30 @@ static bool eliminate(noe_algebra *a, work *w)
     return true;
 }
 
+bool noe_law_tidy_family(noe_algebra *a, noe_family *m)
+{
+    work w = {.coef = noe_rational_one};
+    const noe_factor *f = noe_factor_apply(a, NOE_OP_COUNT, m->arg);
+    const noe_summand *s = noe_summand_make(a, noe_rational_one, m->n_bound, m->bound,
+                                            m->n_guards, m->guard, 1, &f);
+    if (!join(a, &w, s))
+        return true;
+    for (bool more = true; more;) {
+        more = join_bounds(a, &w);
+        for (int solved; (solved = solve_equation(a, &w)) != 0; more = true) {
+            if (solved < 0)
+                return false;
+        }
+    }
+    m->n_bound = w.n_bound;
+    m->n_guards = noe_guards_tidy(w.guard, w.n_guards);
+    m->bound = noe_arena_memdup(a->arena, w.bound, (size_t)w.n_bound * sizeof *w.bound);
+    m->guard =
+        noe_arena_memdup(a->arena, w.guard, (size_t)w.n_guards * sizeof *w.guard);
+    m->arg = w.factor[0]->arg;
+    return true;
+}
+
 /* Factors */
 
 static int find_factor(const noe_algebra *a, const work *w, const noe_factor *f,
@@ -457,7 +481,8 @@ const noe_sum *noe_law_product(noe_algebra *a, const noe_summand *x,
 }
 
 /* All factors are there before a bound symbol is looked at: one may mention it. */
-static const noe_sum *times_all(noe_algebra *a, work *w, int n, const noe_sum *const *by)
+static const noe_sum *times_all(noe_algebra *a, work *w, int n,
+                                const noe_sum *const *by)
 {
     const noe_sum *sum = noe_sum_zero(a);
     if (n == 0)

@@ -64,6 +64,15 @@ const noe_sum *noe_law_sharpen(noe_algebra *a, const noe_sum *x, int n,
  * f[0..n-1] do not decide; NOE_FORMULA_TRUE_ID if there is none. */
 noe_formula noe_law_open_condition(noe_algebra *a, const noe_sum *x, int n,
                                    const noe_formula *f);
+/* A factor relu(e) of x, or inside, that no bound symbol varies; NULL: none. */
+const noe_factor *noe_law_sign_in(const noe_algebra *a, const noe_sum *x);
+/* x with the factor replaced, wherever it is. */
+const noe_sum *noe_law_with_factor(noe_algebra *a, const noe_sum *x,
+                                   const noe_factor *f, const noe_sum *by);
+bool noe_law_exists_nowhere(const noe_algebra *a, const noe_sum *x);
+/* x is 0 wherever the sums are all >= 0. */
+bool noe_law_zero_by_signs(noe_algebra *a, int n, const noe_sum *const *natural,
+                           const noe_sum *x);
 /* s with parts T S / S of it replaced by T. */
 const noe_sum *noe_law_cancel(noe_algebra *a, const noe_sum *s);
 

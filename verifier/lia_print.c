@@ -3,14 +3,14 @@
  * Sums as text, for reasons and for debugging: x3[i5 + 1] reads variable 3, s5 is a
  * symbol.
  */
-#include "verifier/lia_sum.h"
+#include "verifier/lia_scheme.h"
 
 static void print_poly(const noe_algebra *a, noe_poly p, noe_buf *b);
 
 static void print_atom(const noe_algebra *a, const noe_atom *x, noe_buf *b)
 {
-    static const char *const names[] = {"", "div", "clamp", "broadcast", "select",
-                                        "entry"};
+    static const char *const names[] = {"",          "div",    "clamp",
+                                        "broadcast", "select", "entry"};
     if (x->kind == NOE_ATOM_SYMBOL) {
         noe_buf_printf(b, "%c%u", noe_symbol_is_bound(a->terms, x->a) ? 'k' : 's',
                        x->a);
@@ -142,5 +142,27 @@ void noe_sum_print(const noe_algebra *a, const noe_sum *s, noe_buf *b)
             noe_buf_puts(b, k || x->n_bound || x->n_guards ? " " : "");
             print_factor(a, x->factor[k], b);
         }
+    }
+}
+
+void noe_scheme_print(const noe_scheme *s, noe_buf *b)
+{
+    const char *space = "";
+    for (int v = 0; v < s->rule->n_vars; v++, space = " ")
+        noe_buf_printf(b, "%s%s:%d", space, s->rule->vars[v].name, s->choice.rank[v]);
+    for (int p = 0; p < s->rule->n_pvars; p++) {
+        const noe_choice *c = &s->choice.pvar[p];
+        if (!c->made || (!c->is_literal && !c->is_list))
+            continue;
+        noe_buf_printf(b, "%s$%s=", space, s->rule->pvars[p].name);
+        for (int i = 0; i < c->n; i++) {
+            const char *open = i ? "," : c->is_list ? "[" : "";
+            if (c->is_literal)
+                noe_buf_printf(b, "%s%d", open, c->value[i]);
+            else
+                noe_buf_printf(b, "%s_", open);
+        }
+        noe_buf_puts(b, !c->is_list ? "" : c->n ? "]" : "[]");
+        space = " ";
     }
 }

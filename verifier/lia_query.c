@@ -347,7 +347,8 @@ static void define_entry(noe_query *q, uint32_t atom, Z3_ast v, Z3_ast y)
     (void)noe_poly_is_int(q->terms, a.a, &list);
     assert_ast(q, ge(q, v, 0));
     for (int i = 0; noe_terms_nth_range(q->terms, list, i, &length, &bound); i++) {
-        noe_poly room = noe_poly_plus(q->terms, noe_poly_sub(q->terms, length, a.b), -1);
+        noe_poly room =
+            noe_poly_plus(q->terms, noe_poly_sub(q->terms, length, a.b), -1);
         define_poly(q, room);
         define_poly(q, bound);
         Z3_ast inside[2] = {ge(q, y, 0), ge(q, poly_ast(q, room), 0)};

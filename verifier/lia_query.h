@@ -29,8 +29,8 @@ bool noe_query_implies(noe_query *q, const noe_formula *f, int n, noe_formula go
 bool noe_query_cancels(noe_query *q, const noe_formula *f, int n, int n_terms,
                        const int64_t *coef, const noe_formula *guard);
 
-/* Small values of the symbols that satisfy the assumptions and f[0..n-1], other ones for
- * each seed; NULL: none were found. They stay until the next question. */
+/* Small values of the symbols that satisfy the assumptions and f[0..n-1], other ones
+ * for each seed; NULL: none were found. They stay until the next question. */
 noe_model *noe_query_model(noe_query *q, const noe_formula *f, int n, uint64_t seed);
 
 typedef struct noe_query_counts {

@@ -501,7 +501,8 @@ static noe_fit eval_entries(noe_scheme *s, const noe_term *t, const noe_symbolic
     if (!lists || (t->kind != NOE_TERM_CAT && t->kind != NOE_TERM_AT))
         return unknown(s, "a list of indices of any length");
     noe_entries *e = NOE_NEW_N(s->a->arena, noe_entries, 1);
-    *e = (noe_entries){.kind = t->kind == NOE_TERM_CAT ? NOE_ENTRIES_CAT : NOE_ENTRIES_AT,
+    *e = (noe_entries){.kind =
+                           t->kind == NOE_TERM_CAT ? NOE_ENTRIES_CAT : NOE_ENTRIES_AT,
                        .x = as_entries(s, x),
                        .y = as_entries(s, y)};
     e->length = e->kind == NOE_ENTRIES_AT
@@ -893,26 +894,4 @@ const noe_expr *noe_scheme_element(noe_scheme *s, int node, const noe_poly *inde
     c.operand = operand;
     c.ctx = &here;
     return noe_index_of(p->op)->element(&c, index);
-}
-
-void noe_scheme_print(const noe_scheme *s, noe_buf *b)
-{
-    const char *space = "";
-    for (int v = 0; v < s->rule->n_vars; v++, space = " ")
-        noe_buf_printf(b, "%s%s:%d", space, s->rule->vars[v].name, s->choice.rank[v]);
-    for (int p = 0; p < s->rule->n_pvars; p++) {
-        const noe_choice *c = &s->choice.pvar[p];
-        if (!c->made || (!c->is_literal && !c->is_list))
-            continue;
-        noe_buf_printf(b, "%s$%s=", space, s->rule->pvars[p].name);
-        for (int i = 0; i < c->n; i++) {
-            const char *open = i ? "," : c->is_list ? "[" : "";
-            if (c->is_literal)
-                noe_buf_printf(b, "%s%d", open, c->value[i]);
-            else
-                noe_buf_printf(b, "%s_", open);
-        }
-        noe_buf_puts(b, !c->is_list ? "" : c->n ? "]" : "[]");
-        space = " ";
-    }
 }

@@ -12,7 +12,7 @@
 typedef struct noe_choice {
     bool made, is_list, is_literal, is_real;
     bool is_entries; /* a list of any length: one symbol, which is its length */
-    int n;                      /* entries, 1 for a number */
+    int n;           /* entries, 1 for a number */
     int8_t value[NOE_MAX_LIST]; /* literals */
     bool is_natural;
 } noe_choice;

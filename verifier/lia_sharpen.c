@@ -154,8 +154,7 @@ static const noe_factor *replace_in_factor(noe_algebra *a, const noe_factor *f,
 static const noe_summand *replace(noe_algebra *a, const noe_summand *s, uint32_t atom,
                                   noe_poly is)
 {
-    noe_formula *g =
-        noe_arena_alloc(a->arena, (size_t)(s->n_guards + 1) * sizeof *g);
+    noe_formula *g = noe_arena_alloc(a->arena, (size_t)(s->n_guards + 1) * sizeof *g);
     const noe_factor **f =
         noe_arena_alloc(a->arena, (size_t)(s->n_factors + 1) * sizeof *f);
     for (int i = 0; i < s->n_guards; i++) {
@@ -187,7 +186,8 @@ static const noe_summand *sharpen_guards(noe_algebra *a, const noe_summand *s,
 }
 
 /* The factor f of s as a sum, sharpened inside. */
-static const noe_sum *sharpen_inside(noe_algebra *a, const noe_factor *f, const facts *k)
+static const noe_sum *sharpen_inside(noe_algebra *a, const noe_factor *f,
+                                     const facts *k)
 {
     if (f->kind == NOE_FACTOR_APPLY)
         return noe_law_apply(a, (noe_op)f->id, noe_law_sharpen(a, f->arg, k->n, k->of));
@@ -202,8 +202,8 @@ static const noe_sum *sharpen_inside(noe_algebra *a, const noe_factor *f, const 
     return noe_law_maximum(a, f->n, m);
 }
 
-/* Guards that follow from the facts and the others, one at a time: an atom of a guard is
- * decided by all other guards. */
+/* Guards that follow from the facts and the others, one at a time: an atom of a guard
+ * is decided by all other guards. */
 static const noe_summand *sharpen_each_guard(noe_algebra *a, const noe_summand *s,
                                              const facts *k)
 {
@@ -227,8 +227,8 @@ static const noe_summand *sharpen_each_guard(noe_algebra *a, const noe_summand *
             continue;
         if (better == NOE_FORMULA_FALSE_ID)
             return NULL;
-        noe_formula *g = noe_arena_memdup(a->arena, s->guard,
-                                          (size_t)s->n_guards * sizeof *g);
+        noe_formula *g =
+            noe_arena_memdup(a->arena, s->guard, (size_t)s->n_guards * sizeof *g);
         g[i] = better;
         s = noe_summand_make(a, s->coef, s->n_bound, s->bound, s->n_guards, g,
                              s->n_factors, s->factor);
@@ -266,9 +266,74 @@ static const noe_sum *sharpen_summand(noe_algebra *a, const noe_summand *s,
         for (int j = 0; j < n_rest; j++)
             rest[j] = replace_in_factor(a, rest[j], all.of[i], is);
     }
-    s = noe_summand_make(a, s->coef, s->n_bound, s->bound, s->n_guards, s->guard, n_rest,
-                         rest);
+    s = noe_summand_make(a, s->coef, s->n_bound, s->bound, s->n_guards, s->guard,
+                         n_rest, rest);
     return noe_law_times(a, s, n_by, by);
+}
+
+/* Sums over a few numbers as sums of their terms */
+
+#define MAX_RANGE 3
+#define MAX_TERMS 16
+
+/* Both bounds of the symbol are literals, and few numbers lie between them. */
+static bool literal_range(const noe_algebra *a, const noe_summand *s, noe_symbol b,
+                          int64_t *lo, int64_t *hi)
+{
+    bool has_lo = false, has_hi = false;
+    noe_terms *t = a->terms;
+    for (int i = 0; i < s->n_guards; i++) {
+        noe_formula_node g = *noe_terms_formula(t, s->guard[i]);
+        int64_t c = g.kind == NOE_FORMULA_GE ? noe_poly_coef(t, g.a, b) : 0, rest;
+        if ((c != 1 && c != -1) ||
+            !noe_poly_is_int(
+                t, noe_poly_sub(t, g.a, noe_poly_scale(t, noe_poly_symbol(t, b), c)),
+                &rest))
+            continue;
+        if (c == 1) {
+            *lo = !has_lo || -rest > *lo ? -rest : *lo;
+            has_lo = true;
+        } else {
+            *hi = !has_hi || rest < *hi ? rest : *hi;
+            has_hi = true;
+        }
+    }
+    return has_lo && has_hi && *hi - *lo < MAX_RANGE;
+}
+
+/* s with the bound symbol b being i. */
+static const noe_sum *at_number(noe_algebra *a, const noe_summand *s, int b, int64_t i)
+{
+    noe_symbol symbol = s->bound[b];
+    noe_poly value = noe_poly_int(a->terms, i);
+    noe_symbol *left =
+        noe_arena_memdup(a->arena, s->bound, (size_t)s->n_bound * sizeof *left);
+    left[b] = left[s->n_bound - 1];
+    s = noe_summand_make(a, s->coef, s->n_bound - 1, left, s->n_guards, s->guard,
+                         s->n_factors, s->factor);
+    return noe_law_simplify_sum(
+        a, noe_sum_subst(a, noe_sum_make(a, 1, &s), 1, &symbol, &value));
+}
+
+static const noe_sum *by_terms(noe_algebra *a, const noe_sum *x, int n_terms)
+{
+    const noe_sum *sum = noe_sum_zero(a);
+    for (int i = 0; i < x->n && !a->gave_up; i++) {
+        const noe_summand *s = x->of[i];
+        int64_t lo = 0, hi = 0;
+        int b = 0;
+        while (b < s->n_bound && !literal_range(a, s, s->bound[b], &lo, &hi))
+            b++;
+        if (b == s->n_bound || n_terms * (hi - lo + 1) > MAX_TERMS) {
+            sum = noe_sum_add(a, sum, noe_sum_make(a, 1, &s));
+            continue;
+        }
+        for (int64_t k = lo; k <= hi; k++)
+            sum = noe_sum_add(
+                a, sum,
+                by_terms(a, at_number(a, s, b, k), n_terms * (int)(hi - lo + 1)));
+    }
+    return sum;
 }
 
 const noe_sum *noe_law_sharpen(noe_algebra *a, const noe_sum *x, int n,
@@ -280,7 +345,7 @@ const noe_sum *noe_law_sharpen(noe_algebra *a, const noe_sum *x, int n,
         return x;
     for (int i = 0; i < x->n && !a->gave_up; i++)
         sum = noe_sum_add(a, sum, sharpen_summand(a, x->of[i], &k));
-    return sum;
+    return by_terms(a, sum, 1);
 }
 
 /* Conditions */
@@ -302,10 +367,9 @@ static noe_formula open_in_atoms(noe_algebra *a, const atoms *all, const facts *
         noe_atom x = *noe_terms_atom(a->terms, all->of[i]);
         if (x.kind == NOE_ATOM_DIV || mentions_bound(a, x.a))
             continue;
-        noe_formula f =
-            x.kind == NOE_ATOM_SELECT
-                ? noe_formula_ge(a->terms, x.a, noe_poly_int(a->terms, 0))
-                : noe_formula_eq(a->terms, x.a, noe_poly_int(a->terms, 1));
+        noe_formula f = x.kind == NOE_ATOM_SELECT
+                            ? noe_formula_ge(a->terms, x.a, noe_poly_int(a->terms, 0))
+                            : noe_formula_eq(a->terms, x.a, noe_poly_int(a->terms, 1));
         if (f != NOE_FORMULA_TRUE_ID && f != NOE_FORMULA_FALSE_ID &&
             !implied(a, k, f) && !implied(a, k, noe_formula_not(a->terms, f)))
             return f;
@@ -342,9 +406,42 @@ static noe_formula open_in_sum(noe_algebra *a, const noe_sum *x, const facts *k)
     return f;
 }
 
+/* A symbol that is one of a few numbers is the least. */
+static noe_formula open_number(noe_algebra *a, const facts *k)
+{
+    noe_terms *t = a->terms;
+    for (int i = 0; i < k->n; i++) {
+        int n;
+        int64_t hi;
+        noe_formula_node g = *noe_terms_formula(t, k->of[i]);
+        const noe_monomial *m = noe_poly_monomials(t, g.a, &n);
+        if (g.kind != NOE_FORMULA_GE || n > 2 || m[n - 1].coef != -1)
+            continue;
+        noe_poly p = noe_poly_scale(t, g.a, -1);
+        for (noe_symbol s = 0; s < noe_terms_n_symbols(t); s++) {
+            if (noe_poly_coef(t, p, s) != 1 || noe_symbol_is_bound(t, s) ||
+                !noe_symbol_is_natural(t, s) ||
+                !noe_poly_is_int(t, noe_poly_sub(t, p, noe_poly_symbol(t, s)), &hi) ||
+                -hi >= MAX_RANGE)
+                continue;
+            for (int64_t v = 0; v <= -hi; v++) {
+                noe_formula f =
+                    noe_formula_eq(t, noe_poly_symbol(t, s), noe_poly_int(t, v));
+                noe_formula not = noe_formula_not(t, f);
+                if (!implied(a, k, f) && !implied(a, k, not ))
+                    return f;
+            }
+        }
+    }
+    return NOE_FORMULA_TRUE_ID;
+}
+
 noe_formula noe_law_open_condition(noe_algebra *a, const noe_sum *x, int n,
                                    const noe_formula *f)
 {
     facts k = {.n = 0};
-    return add_facts(&k, n, f) ? open_in_sum(a, x, &k) : NOE_FORMULA_TRUE_ID;
+    if (!add_facts(&k, n, f))
+        return NOE_FORMULA_TRUE_ID;
+    noe_formula open = open_in_sum(a, x, &k);
+    return open == NOE_FORMULA_TRUE_ID ? open_number(a, &k) : open;
 }

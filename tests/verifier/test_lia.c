@@ -71,6 +71,42 @@ static const char *const proved[] = {
     "relu(max_pool[kernel_shape=$k, strides=$s, pads=$p, dilations=$d](?x))",
     "div(reciprocal(?a), sub(?b, reciprocal(?a))) => div(reciprocal(?b), sub(?a, "
     "reciprocal(?b)))",
+    /* conditions */
+    "where(?a, where(?b, ?c, ?d), ?d) => where(?b, where(?a, ?c, ?d), ?d)",
+    "exp(where(?c, ?a, ?b)) => where(?c, exp(?a), exp(?b))",
+    "reduce_max[axes=[0]](where(?c, ?a, ?b)) => where(?c, reduce_max[axes=[0]](?a), "
+    "reduce_max[axes=[0]](?b)) where rank(?c) == 0 && shape(?a) == shape(?b)",
+    /* transposed convolution */
+    "mul(conv_transpose[strides=$a, pads=$b, dilations=$c](?a, ?b), ?c) => "
+    "conv_transpose[strides=$a, pads=$b, dilations=$c](?a, mul(?b, ?c)) where "
+    "shape(?c) == [dim(?c, 0)] ++ rep(1, rank(?a) - 2)",
+    "average_pool[kernel_shape=[3, 3], strides=[1, 1], pads=[1, 1, 1, 1], "
+    "count_include_pad=1](?a) => conv_transpose[strides=[1, 1], pads=[1, 1, 1, 1], "
+    "group=4](?a, average_kernel[shape=[4, 1, 3, 3]]())",
+    /* lists of any length */
+    "gather[axis=$k, indices=$i](concat[axis=$k](?a, ?b)) => gather[axis=$k, "
+    "indices=$i](?a)",
+    "gather[axis=$k, indices=$i](gather[axis=$k, indices=$j](?a)) => gather[axis=$k, "
+    "indices=at($j, $i)](?a)",
+    "concat[axis=$k](gather[axis=$k, indices=$i](?a), gather[axis=$k, indices=$j](?a)) "
+    "=> gather[axis=$k, indices=$i ++ $j](?a)",
+    /* signs by cases, maxima of maxima */
+    "max(max(?a, ?b), ?c) => max(?a, max(?b, ?c))",
+    "min(?a, max(?a, ?b)) => ?a",
+    "relu(leaky_relu[alpha=0.25](?a)) => relu(?a)",
+    "reduce_max[axes=[0]](concat[axis=0](?a, ?b)) => reduce_max[axes=[0]](max(?a, ?b)) "
+    "where shape(?a) == shape(?b)",
+    "min(reduce_max[axes=[-2]](?a), ?a) => ?a",
+    "leaky_relu[alpha=0.25](reduce_max[axes=[0]](?a)) => "
+    "reduce_max[axes=[0]](leaky_relu[alpha=0.25](?a))",
+    /* a second look: a few numbers, quotients that are 0 */
+    "sub(reduce_sum[axes=[0]](?a), ?a) => gather[axis=0, indices=[1, 0]](?a) where "
+    "rank(?a) == 2",
+    "conv[dilations=$d](conv[dilations=$d, group=$g](?x, ?w), "
+    "identity_kernel[shape=$k]()"
+    ") => conv[dilations=$d, group=$g](?x, pad[pads=[0, 0, 1, 1, 0, 0, 1, 1]](?w)) "
+    "where "
+    "rank(?x) == 4 && dim(?w, -3) == 1",
 };
 
 START_TEST(test_lia_proves)
@@ -127,6 +163,27 @@ static const char *const wrong[] = {
     "reduce_mean[axes=[1]](concat[axis=1](?a, ?b)) => add(reduce_mean[axes=[1]](?a), "
     "reduce_mean[axes=[1]](?b))",
     "exp(pad[pads=$p](?a)) => pad[pads=$p](exp(?a))",
+    /* conditions */
+    "where(?a, ?b, where(?c, ?d, ?e)) => where(?c, ?d, where(?a, ?b, ?e))",
+    "where(add(?a, ?b), ?c, ?d) => where(?a, ?c, where(?b, ?c, ?d))",
+    /* transposed convolution */
+    "conv_transpose[strides=$a](?x, ?w) => conv[strides=$a](?x, ?w)",
+    "conv_transpose[group=$g](?x, concat[axis=1](?w, ?v)) => concat[axis=1]("
+    "conv_transpose[group=$g](?x, ?w), conv_transpose[group=$g](?x, ?v))",
+    /* lists of any length */
+    "gather[axis=$k, indices=$i](gather[axis=$k, indices=$j](?a)) => gather[axis=$k, "
+    "indices=at($i, $j)](?a)",
+    "transpose[perm=$p](gather[axis=$k, indices=$i](?a)) => gather[axis=at($p, $k), "
+    "indices=$i](transpose[perm=$p](?a))",
+    "gather[axis=$k, indices=$i](concat[axis=$k](?a, ?b)) => gather[axis=$k, "
+    "indices=$i](?b)",
+    /* signs and maxima */
+    "max(min(?a, ?b), ?c) => min(max(?a, ?b), ?c)",
+    "reduce_max[axes=[0], keepdims=$a](concat[axis=0](?a, zeros[shape=$b]())) => "
+    "relu(reduce_max[axes=[0], keepdims=$a](?a))",
+    "reduce_max[axes=[0]](leaky_relu[alpha=-0.5](?a)) => "
+    "leaky_relu[alpha=-0.5](reduce_max[axes=[0]](?a))",
+    "max(reduce_max[axes=[0]](?a), ?b) => reduce_max[axes=[0]](max(?a, ?b))",
 };
 
 START_TEST(test_lia_proves_nothing_false)
