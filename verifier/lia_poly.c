@@ -486,6 +486,11 @@ noe_poly noe_poly_entry(noe_terms *t, int64_t list, noe_poly index)
     return make_atom(t, NOE_ATOM_ENTRY, noe_poly_int(t, list), index, 0);
 }
 
+int noe_terms_n_ranges(const noe_terms *t)
+{
+    return t->n_ranges;
+}
+
 /* What does not fit is not known: less is proved. */
 void noe_terms_list_range(noe_terms *t, int64_t list, noe_poly length, noe_poly bound)
 {

@@ -110,6 +110,7 @@ void noe_terms_list_range(noe_terms *t, int64_t list, noe_poly length, noe_poly 
 /* The i-th fact of that kind about the list; false if there are not as many. */
 bool noe_terms_nth_range(const noe_terms *t, int64_t list, int i, noe_poly *length,
                          noe_poly *bound);
+int noe_terms_n_ranges(const noe_terms *t);
 noe_poly noe_poly_entry(noe_terms *t, int64_t list, noe_poly index);
 /* At once: symbol s[i] becomes p[i]. */
 noe_poly noe_poly_subst(noe_terms *t, noe_poly p, int n, const noe_symbol *s,

@@ -585,12 +585,15 @@ static noe_answer answer_to(noe_query *q, const noe_question *w)
 {
     noe_answer answer;
     noe_hash128 key = noe_cache_key(q->cache, w);
-    if (!q->record && noe_cache_find(q->cache, key, &answer))
+    /* What is known of lists is said beside the question, and is not in its key. */
+    bool has_lists = noe_terms_n_ranges(q->terms) > 0;
+    if (!q->record && !has_lists && noe_cache_find(q->cache, key, &answer))
         return answer;
     answer = noe_model_exists(q->model, 1, &w->f, &w->n, w->n_terms, w->coef, w->guard)
                  ? NOE_ANSWER_MODEL
                  : ask_solver(q, w);
-    noe_cache_add(q->cache, key, answer);
+    if (!has_lists)
+        noe_cache_add(q->cache, key, answer);
     return answer;
 }
 
