@@ -54,6 +54,8 @@ NOE_NODISCARD noe_status noe_verifier_new(const noe_verifier_config *config,
 void noe_verifier_free(noe_verifier *v);
 const noe_axioms *noe_verifier_axioms(const noe_verifier *v);
 noe_prover *noe_verifier_prover(const noe_verifier *v);
+/* How FIELD looks at axioms and laws. */
+noe_field_config noe_verifier_field_config(const noe_verifier *v);
 
 /* Checks from now on have proof.scripts and questions, or not. */
 void noe_verifier_ask_scripts(noe_verifier *v, bool yes);

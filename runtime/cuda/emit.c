@@ -82,7 +82,7 @@ noe_status noe_cu_add_follower(noe_cu_plan *p, uint32_t node, uint32_t buffer,
     const noe_shape *s = &p->g->nodes[node].types[0].shape;
     noe_strides strides[3];
     uint32_t args[3] = {buffer, buffer, NOE_CU_NONE};
-    noe_cu_args *a;
+    noe_cu_args *a = NULL;
     strides[0] = strides[1] = noe_cu_strides(s, order);
     if (op == NOE_OP_COUNT) {
         NOE_TRY(
@@ -108,7 +108,7 @@ noe_status noe_cu_add_channels(noe_cu_plan *p, uint32_t node, uint32_t buffer,
     const noe_shape *s = &p->g->nodes[node].types[0].shape;
     noe_strides strides[3] = {
         noe_cu_strides(s, order), noe_cu_strides(s, order), {{0}}};
-    noe_cu_args *a;
+    noe_cu_args *a = NULL;
     strides[2].of[1] = 1;
     NOE_TRY(noe_cu_add_launch(p, NOE_CU_KERNEL_BINARY, s, strides,
                               (uint32_t[]){buffer, buffer, vector}, 3, &a, err));
@@ -176,7 +176,7 @@ static void set_numbers(noe_cu_args *a, const noe_node *n)
 
 noe_status noe_cu_emit_unary(noe_cu_plan *p, const noe_fusion *f, noe_error *err)
 {
-    noe_cu_args *a;
+    noe_cu_args *a = NULL;
     NOE_TRY(emit_over_result(p, f, NOE_CU_KERNEL_UNARY, &a, err));
     set_numbers(a, &p->g->nodes[f->anchor]);
     return NOE_OK;
@@ -184,13 +184,13 @@ noe_status noe_cu_emit_unary(noe_cu_plan *p, const noe_fusion *f, noe_error *err
 
 noe_status noe_cu_emit_binary(noe_cu_plan *p, const noe_fusion *f, noe_error *err)
 {
-    noe_cu_args *a;
+    noe_cu_args *a = NULL;
     return emit_over_result(p, f, NOE_CU_KERNEL_BINARY, &a, err);
 }
 
 noe_status noe_cu_emit_where(noe_cu_plan *p, const noe_fusion *f, noe_error *err)
 {
-    noe_cu_args *a;
+    noe_cu_args *a = NULL;
     return emit_over_result(p, f, NOE_CU_KERNEL_WHERE, &a, err);
 }
 
@@ -201,7 +201,7 @@ noe_status noe_cu_emit_batch_norm(noe_cu_plan *p, const noe_fusion *f, noe_error
     noe_cu_order order = noe_cu_order_of(p, f->operands[0]);
     uint32_t args[NOE_CU_MAX_OPERANDS];
     noe_strides strides[NOE_CU_MAX_OPERANDS];
-    noe_cu_args *a;
+    noe_cu_args *a = NULL;
     NOE_TRY(noe_cu_get(p, f->operands[0], order, &args[1], err));
     strides[0] = strides[1] = noe_cu_strides(s, order);
     for (int k = 1; k < 5; k++) {

@@ -180,7 +180,7 @@ static noe_status time_plan(tuner *t, const noe_cu_step *step, double *best,
 /* A plan that fails is not taken; one after which the device is lost ends all. */
 static noe_status tune_step(tuner *t, noe_cu_step *step, int n_plans, noe_error *err)
 {
-    double best = INFINITY, took;
+    double best = INFINITY, took = INFINITY;
     int choice = -1;
     noe_error why = {0};
     for (int i = 0; i < n_plans; i++) {
