@@ -157,7 +157,7 @@ START_TEST(test_store_golden)
     if (getenv("NOE_UPDATE_GOLDEN"))
         noe_assert_ok(noe_file_write(path, out, strlen(out), &err), err);
     noe_assert_ok(noe_file_read(path, 1 << 20, &want, &len, &err), err);
-    ck_assert_str_eq(out, want);
+    ck_assert_msg(strcmp(out, want) == 0, "%s is out of date", path);
     free(out);
     free(want);
 }
