@@ -285,8 +285,8 @@ typedef struct candidate {
     int64_t id, run, group;
     int level;
     bool is_deferred;
-    bool is_narrowed; /* a refuted one with a condition that was found just now */
-    bool is_stale;    /* recheck: it is a rule that was proved under other hashes */
+    bool is_last;  /* of its group: no less general form is left to try */
+    bool is_stale; /* recheck: it is a rule that was proved under other hashes */
     char *text;
 } candidate;
 
@@ -429,7 +429,6 @@ static noe_status judge_narrowed(batch *b, const candidate *cand, const noe_rule
                           .run = added.run,
                           .group = added.group,
                           .level = cand->level,
-                          .is_narrowed = true,
                           .text = text.text};
     /* One that was there has its turn by itself. */
     if (status == NOE_OK && is_new) {
@@ -450,12 +449,14 @@ static void check_field(const noe_verifier *v, const noe_rule *rule, noe_check *
     noe_field_check(rule, &config, &c->field);
 }
 
-/* Looks for the condition under which a refuted candidate is true. */
+/* Looks for the condition under which a refuted candidate is true; of a group, only for
+ * the least general form: the others were guesses, and it is what they are narrowed to.
+ */
 static void narrow(batch *b, const candidate *cand, const noe_rule *rule, noe_check *c,
                    noe_precondition *found)
 {
     double start = noe_cpu_seconds();
-    if (c->kind != NOE_VERDICT_REFUTED || b->recheck || cand->is_narrowed)
+    if (c->kind != NOE_VERDICT_REFUTED || b->recheck || !cand->is_last)
         return;
     if (b->workers) /* which keep the instances to themselves */
         check_field(b->v, rule, c);
@@ -607,9 +608,10 @@ static noe_status judge_group(batch *b, int64_t first, int64_t end, noe_error *e
     noe_rule_set *premises = noe_rule_set_new();
     noe_status status = find_premises(b, &b->list[first], premises, &may_follow, err);
     for (int64_t i = first; i < end && status == NOE_OK && out != OUTCOME_LEFT; i++) {
-        const candidate *c = &b->list[i];
+        candidate *c = &b->list[i];
+        c->is_last = i + 1 == end;
         follows = follows ||
-                  (may_follow && !proved && (i + 1 == end || is_derived(premises, c)));
+                  (may_follow && !proved && (c->is_last || is_derived(premises, c)));
         if (follows)
             status =
                 cover(b, c, "derived", "it follows from rules that are proved", err);
