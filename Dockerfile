@@ -13,8 +13,8 @@ COPY . /src
 WORKDIR /src
 RUN cmake --preset release -DCMAKE_INSTALL_PREFIX=/usr -DBUILD_TESTING=OFF -DNOETHER_MPI=OFF && \
     cmake --build --preset release
-RUN build/release/bin/noether-generate --db build/new.db --level 2 && \
-    build/release/bin/noether-verify --db build/new.db && mv build/new.db build/rules.db
+RUN build/release/bin/noether-generate --db build/new.db --level 3 && \
+    build/release/bin/noether-verify --db build/new.db --workers "$(nproc)" && mv build/new.db build/rules.db
 RUN cd build/release && cpack -G DEB
 
 FROM debian:12

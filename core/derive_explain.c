@@ -329,7 +329,7 @@ static bool bind_application(noe_transport *t, const noe_application *a,
 }
 
 /* All nodes that the application made. */
-static bool realize_application(noe_transport *t, uint32_t number)
+static void realize_application(noe_transport *t, uint32_t number)
 {
     const noe_application *a = &t->d->applied[number];
     const noe_directed *r = t->d->set->directed[a->directed];
@@ -340,14 +340,13 @@ static bool realize_application(noe_transport *t, uint32_t number)
         if (!r->right[i] || r->left[i] || r->one.nodes[i].is_var)
             continue;
         uint32_t node = a->image[i];
-        if (t->d->e.nodes[node].application != number)
+        if (node == NOE_ENODE_NONE || t->d->e.nodes[node].application != number)
             continue;
         t->place[node] = ok ? PLACE_KNOWN : PLACE_NONE;
         t->params[node] = inst->params[i];
         t->type[node] = inst->type[i];
     }
     free(inst);
-    return ok;
 }
 
 static bool realize(noe_transport *t, uint32_t node)
@@ -355,11 +354,13 @@ static bool realize(noe_transport *t, uint32_t node)
     const noe_enode *n = &t->d->e.nodes[node];
     if (t->place[node] == PLACE_OPEN) {
         t->place[node] = PLACE_BUSY;
-        if (n->application != NOE_CONGRUENCE)
-            return realize_application(t, n->application);
-        t->params[node] = t->inst->params[n->pattern];
-        t->type[node] = t->inst->type[n->pattern];
-        t->place[node] = PLACE_KNOWN;
+        if (n->application != NOE_CONGRUENCE) {
+            realize_application(t, n->application);
+        } else {
+            t->params[node] = t->inst->params[n->pattern];
+            t->type[node] = t->inst->type[n->pattern];
+            t->place[node] = PLACE_KNOWN;
+        }
     }
     return t->place[node] == PLACE_KNOWN;
 }

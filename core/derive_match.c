@@ -220,7 +220,8 @@ static void match_rule(matcher *m, int number)
     }
 }
 
-/* The right side's nodes; false where one would be too large. */
+/* The right side's nodes; false where one would be too large. Those made before it
+ * stay, with the number of this application. */
 static bool build(noe_deriver *d, const noe_directed *r, noe_application *a)
 {
     for (uint16_t i = 0; i < r->one.n_nodes; i++) {
@@ -263,13 +264,17 @@ static void apply(noe_deriver *d, const found *f)
             (void)bind_params(&m, &r->one.nodes[i],
                               &d->e.params[d->e.nodes[f->image[i]].params], &fresh);
     }
-    if (!check(d, r, f->image) || !build(d, r, &a))
+    if (!check(d, r, f->image))
+        return;
+    uint32_t number = d->n_applied, n_nodes = d->e.n_nodes;
+    bool is_built = build(d, r, &a);
+    if (!is_built && d->e.n_nodes == n_nodes)
         return;
     a.from = a.image[r->one.lhs[0]];
     a.to = a.image[r->one.rhs[0]];
-    uint32_t number = d->n_applied;
     NOE_PUSH(d->applied, d->n_applied, d->cap_applied, a);
-    noe_egraph_union(&d->e, a.from, a.to, number);
+    if (is_built)
+        noe_egraph_union(&d->e, a.from, a.to, number);
 }
 
 static void add_goal(noe_deriver *d, const noe_instance *inst)
