@@ -19,6 +19,7 @@
 #include <stdlib.h>
 
 #define MAX_ATTEMPTS  400 /* an instance */
+#define MAX_STREAMS   8   /* of random numbers, for each instance that is wanted */
 #define MAX_SPATIAL   3   /* axes of a list that is as long as it need be */
 #define UNIFORM_ONES  (-1)
 #define UNIFORM_ZEROS (-2)
@@ -549,7 +550,10 @@ static noe_status check_instances(const noe_checker *c,
     noe_instance *inst = noe_malloc(sizeof *inst);
     uint64_t seed = noe_mix64(noe_rule_id(rule).lo ^ noe_mix64(c->config.seed));
     noe_status status = NOE_OK;
-    for (int i = 0; i < c->config.n_instances && status == NOE_OK; i++) {
+    int most = MAX_STREAMS * c->config.n_instances;
+    for (int i = 0;
+         i < most && answer->n_instances < c->config.n_instances && status == NOE_OK;
+         i++) {
         int attempts = 0;
         if (!noe_instance_find(rule, seed, i, MAX_ATTEMPTS, inst, &attempts))
             continue;

@@ -115,7 +115,7 @@ surprise "The stride of a pooling behind a convolution may be taken by the convo
 surprise "Max pooling lets a bias through, even one for each channel." \
     "text GLOB 'add(max_pool*(?a), ?b) => max_pool*(add(?a, ?b))*'"
 surprise "A kernel with zeros around it is a smaller one under smaller pads." \
-    "text GLOB 'conv*(?a, identity_kernel*) => conv*pads=?b + *'"
+    "text GLOB 'conv*(?a, pad*(?b)) => conv*pads=?b - *(?a, ?b)*'"
 surprise "The last rows of a product need only the last rows of its left factor." \
     "text GLOB 'slice*(matmul(?a, ?b)) => matmul(slice*(?a), ?b)*' OR
      text GLOB 'matmul(slice*(?a), ?b) => slice*(matmul(?a, ?b))*'"
