@@ -20,7 +20,7 @@ noe_derive_config noe_derive_default(void)
                                .max_nodes = 4000,
                                .max_rounds = 8,
                                .extra_ops = 4,
-                               .max_tries = 200000000};
+                               .max_tries = 20000000};
 }
 
 typedef struct instances {

@@ -127,18 +127,6 @@ channels and kernel channels, so a rule about convolutions speaks of grouped one
   condition was found and proved.
 * *unknown*: neither; the reason is what was missing. It is no success.
 
-What the unknown ones wait for, found by adding laws by hand to a set of 620 rules, after
-which all of taso_133.pb and all but nine of taso_619.pb were derivable or refuted:
-
-* concatenations of sums, of products, of products with one number and of products of
-  matrices, all of different sizes;
-* a kernel widened by zeros on some sides only (rules with \`enlarge\`):
-  \`conv[pads=\$p](?x, pad[pads=\$q](?w))\` is \`conv[pads=\$p - spatial \$q](?x, ?w)\`;
-* identity and average kernels under groups: \`identity_kernel[shape=[C, C / g, 3, 3]]\`;
-* a convolution of an identity kernel as data (157, 197, 198, 401, 402), for which no law is
-  enumerated; and transpositions of concatenations whose axis is \`at(perm, axis)\`, which
-  rewriting cannot apply backwards (420, 421, 570, 575).
-
 | file | rules | derivable | proved | conditional | refuted | unknown |
 |---|---|---|---|---|---|---|
 END

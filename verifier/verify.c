@@ -30,6 +30,7 @@
 #define BATCH        256     /* candidates a transaction */
 #define N_DERIVED    16      /* instances at which a candidate is derived */
 #define MAX_TRIES    2000000 /* of such a derivation */
+#define FEW_FORMS    2       /* of a group whose conditions are all looked for */
 #define AHEAD        16      /* candidates a worker, of which some are announced */
 
 struct noe_verifier {
@@ -285,8 +286,10 @@ typedef struct candidate {
     int64_t id, run, group;
     int level;
     bool is_deferred;
-    bool is_last;  /* of its group: no less general form is left to try */
-    bool is_stale; /* recheck: it is a rule that was proved under other hashes */
+    bool is_last;     /* of its group: no less general form is left to try */
+    bool is_guess;    /* one of many forms, and not the last */
+    bool is_narrowed; /* a refuted one with a condition that was found just now */
+    bool is_stale;    /* recheck: it is a rule that was proved under other hashes */
     char *text;
 } candidate;
 
@@ -429,6 +432,7 @@ static noe_status judge_narrowed(batch *b, const candidate *cand, const noe_rule
                           .run = added.run,
                           .group = added.group,
                           .level = cand->level,
+                          .is_narrowed = true,
                           .text = text.text};
     /* One that was there has its turn by itself. */
     if (status == NOE_OK && is_new) {
@@ -449,14 +453,15 @@ static void check_field(const noe_verifier *v, const noe_rule *rule, noe_check *
     noe_field_check(rule, &config, &c->field);
 }
 
-/* Looks for the condition under which a refuted candidate is true; of a group, only for
- * the least general form: the others were guesses, and it is what they are narrowed to.
- */
+/* Looks for the condition under which a refuted candidate is true; in a group of many
+ * forms only for the least general one: the others were guesses, and it is what they
+ * are narrowed to. */
 static void narrow(batch *b, const candidate *cand, const noe_rule *rule, noe_check *c,
                    noe_precondition *found)
 {
     double start = noe_cpu_seconds();
-    if (c->kind != NOE_VERDICT_REFUTED || b->recheck || !cand->is_last)
+    if (c->kind != NOE_VERDICT_REFUTED || b->recheck || cand->is_guess ||
+        cand->is_narrowed)
         return;
     if (b->workers) /* which keep the instances to themselves */
         check_field(b->v, rule, c);
@@ -610,6 +615,7 @@ static noe_status judge_group(batch *b, int64_t first, int64_t end, noe_error *e
     for (int64_t i = first; i < end && status == NOE_OK && out != OUTCOME_LEFT; i++) {
         candidate *c = &b->list[i];
         c->is_last = i + 1 == end;
+        c->is_guess = !c->is_last && end - first > FEW_FORMS;
         follows = follows ||
                   (may_follow && !proved && (c->is_last || is_derived(premises, c)));
         if (follows)

@@ -319,6 +319,24 @@ START_TEST(test_verify_order_does_not_matter)
 }
 END_TEST
 
+/* The search for axioms once used a node of an application that was too large to be
+ * made.
+ */
+START_TEST(test_verify_survives_what_is_too_large)
+{
+    noe_verifier *v = fixture_verifier(0);
+    noe_check c;
+    noe_verifier_check(v,
+                       fixture_rule("div(div(?a, ?b), concat[axis=$a](?c, div(?d, ?b)))"
+                                    " => div(?a, concat[axis=$a](mul(?c, ?b), ?d))"
+                                    " where shape(?a) == shape(?d)"),
+                       &c);
+    ck_assert_int_eq(c.kind, NOE_VERDICT_PROVED);
+    noe_check_clear(&c);
+    noe_verifier_free(v);
+}
+END_TEST
+
 START_TEST(test_verify_command)
 {
     char *output;
@@ -408,6 +426,7 @@ Suite *suite_verify(void)
     tcase_add_test(tc, test_verify_cancelled_keeps_what_it_has);
     tcase_add_test(tc, test_verify_order_does_not_matter);
     tcase_add_test(tc, test_refuted_candidate_is_narrowed);
+    tcase_add_test(tc, test_verify_survives_what_is_too_large);
     tcase_add_test(tc, test_verify_command);
     suite_add_tcase(s, tc);
     return s;
