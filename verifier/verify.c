@@ -286,7 +286,6 @@ typedef struct candidate {
     int64_t id, run, group;
     int level;
     bool is_deferred;
-    bool is_last;     /* of its group: no less general form is left to try */
     bool is_guess;    /* one of many forms, and not the last */
     bool is_narrowed; /* a refuted one with a condition that was found just now */
     bool is_stale;    /* recheck: it is a rule that was proved under other hashes */
@@ -614,10 +613,10 @@ static noe_status judge_group(batch *b, int64_t first, int64_t end, noe_error *e
     noe_status status = find_premises(b, &b->list[first], premises, &may_follow, err);
     for (int64_t i = first; i < end && status == NOE_OK && out != OUTCOME_LEFT; i++) {
         candidate *c = &b->list[i];
-        c->is_last = i + 1 == end;
-        c->is_guess = !c->is_last && end - first > FEW_FORMS;
-        follows = follows ||
-                  (may_follow && !proved && (c->is_last || is_derived(premises, c)));
+        bool is_last = i + 1 == end;
+        c->is_guess = !is_last && end - first > FEW_FORMS;
+        follows =
+            follows || (may_follow && !proved && (is_last || is_derived(premises, c)));
         if (follows)
             status =
                 cover(b, c, "derived", "it follows from rules that are proved", err);
