@@ -15,6 +15,33 @@ static noe_error err;
 
 /* ---- external data ---- */
 
+/* The model with the data of its first initializer in a file, of that type if it is not
+ * 0. Takes data. */
+static char *put_outside(char *data, size_t *len, char *file, int type)
+{
+    Onnx__ModelProto *m = onnx__model_proto__unpack(NULL, *len, (uint8_t *)data);
+    Onnx__TensorProto *t = m->graph->initializer[0];
+    Onnx__StringStringEntryProto entry, *entries[1] = {&entry};
+    onnx__string_string_entry_proto__init(&entry);
+    entry.key = (char[]){"location"};
+    entry.value = file;
+    if (type)
+        t->data_type = type;
+    t->has_raw_data = 0;
+    t->has_data_location = 1;
+    t->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+    t->n_external_data = 1;
+    t->external_data = entries;
+    free(data);
+    *len = onnx__model_proto__get_packed_size(m);
+    data = noe_malloc(*len);
+    onnx__model_proto__pack(m, (uint8_t *)data);
+    t->n_external_data = 0;
+    t->external_data = NULL;
+    onnx__model_proto__free_unpacked(m, NULL);
+    return data;
+}
+
 /* Writes m/model.onnx with its initializer in m/w.bin, and a folder other. */
 static void write_external_model(const char *folder)
 {
@@ -23,24 +50,7 @@ static void write_external_model(const char *folder)
     const float w[4] = {1, 2, 3, 4};
     char *data = noe_build_model(
         "input x f32 2,2\noutput y f32 2,2\ninit w f32 2,2\nnode Add x,w -> y", &len);
-    Onnx__ModelProto *m = onnx__model_proto__unpack(NULL, len, (uint8_t *)data);
-    Onnx__TensorProto *t = m->graph->initializer[0];
-    Onnx__StringStringEntryProto entry, *entries[1] = {&entry};
-    onnx__string_string_entry_proto__init(&entry);
-    entry.key = (char[]){"location"};
-    entry.value = (char[]){"w.bin"};
-    t->has_raw_data = 0;
-    t->has_data_location = 1;
-    t->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-    t->n_external_data = 1;
-    t->external_data = entries;
-    free(data);
-    len = onnx__model_proto__get_packed_size(m);
-    data = noe_malloc(len);
-    onnx__model_proto__pack(m, (uint8_t *)data);
-    t->n_external_data = 0;
-    t->external_data = NULL;
-    onnx__model_proto__free_unpacked(m, NULL);
+    data = put_outside(data, &len, (char[]){"w.bin"}, 0);
     for (int i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, i ? "other" : "m");
         ck_assert_int_eq(mkdir(path, 0700), 0);
@@ -118,25 +128,7 @@ START_TEST(test_external_data_of_other_types_goes_along)
                         "init s f32 - = 1\nnode DequantizeLinear w,s -> d\n"
                         "node Add x,d -> y",
                         &len);
-    Onnx__ModelProto *m = onnx__model_proto__unpack(NULL, len, (uint8_t *)data);
-    Onnx__TensorProto *t = m->graph->initializer[0];
-    Onnx__StringStringEntryProto entry, *entries[1] = {&entry};
-    onnx__string_string_entry_proto__init(&entry);
-    entry.key = (char[]){"location"};
-    entry.value = (char[]){"w4.bin"};
-    t->data_type = 22;
-    t->has_raw_data = 0;
-    t->has_data_location = 1;
-    t->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-    t->n_external_data = 1;
-    t->external_data = entries;
-    free(data);
-    len = onnx__model_proto__get_packed_size(m);
-    data = noe_malloc(len);
-    onnx__model_proto__pack(m, (uint8_t *)data);
-    t->n_external_data = 0;
-    t->external_data = NULL;
-    onnx__model_proto__free_unpacked(m, NULL);
+    data = put_outside(data, &len, (char[]){"w4.bin"}, 22);
     snprintf(from, sizeof from, "%s/m/model.onnx", folder);
     noe_assert_ok(noe_file_write(from, data, len, &err), err);
     free(data);
