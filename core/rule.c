@@ -20,6 +20,7 @@ noe_rule noe_rule_reversed(const noe_rule *rule)
     noe_rule r = *rule;
     memcpy(r.lhs, rule->rhs, sizeof r.lhs);
     memcpy(r.rhs, rule->lhs, sizeof r.rhs);
+    r.is_reversed = !rule->is_reversed;
     return r;
 }
 

@@ -110,7 +110,8 @@ typedef struct noe_rule {
     uint16_t n_pvars;
     uint16_t lhs[NOE_RULE_MAX_ROOTS], rhs[NOE_RULE_MAX_ROOTS];
     uint16_t n_roots;
-    uint16_t where; /* condition term, or NOE_TERM_ABSENT */
+    uint16_t where;   /* condition term, or NOE_TERM_ABSENT */
+    bool is_reversed; /* made by noe_rule_reversed: proved from right to left */
 } noe_rule;
 
 /* What variables stand for in one instance. */
@@ -135,7 +136,10 @@ void noe_rule_print_node(noe_buf *b, const noe_rule *rule, uint16_t node);
 void noe_rule_print_where(noe_buf *b, const noe_rule *rule); /* "" if none */
 /* Content id: hash of the canonical text. Same rule, same id, anywhere. */
 noe_hash128 noe_rule_id(const noe_rule *rule);
-/* The rule right to left. */
+/* The rule right to left. A rule is proved for parameters that its left side binds as a
+ * node has them stored, so slice bounds within the dimension. Read from right to left
+ * it keeps to that: noe_rule_params fails where a node of the side that was the left
+ * one would store another value than the variable has. */
 noe_rule noe_rule_reversed(const noe_rule *rule);
 /* Can be used left to right: requirements 1 to 3 above hold, the left is no variable.
  */

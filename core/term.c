@@ -371,6 +371,26 @@ static bool convert(noe_value *v, noe_param_kind kind)
     return true;
 }
 
+/* Is a variable of a reversed rule's right side, which the proof had on the left, not
+ * what the node would store? */
+static bool is_beyond_proof(const noe_rule *rule, uint16_t node,
+                            const noe_binding *binding, const noe_params *params)
+{
+    const noe_pattern_node *p = &rule->nodes[node];
+    bool differs = false, right[NOE_RULE_MAX_NODES];
+    for (int i = 0; i < params->n; i++) {
+        if (p->params[i] == NOE_TERM_ABSENT ||
+            rule->terms[p->params[i]].kind != NOE_TERM_PVAR)
+            continue;
+        noe_value v = binding->pvalue[rule->terms[p->params[i]].var];
+        differs |= !convert(&v, params->v[i].kind) || !noe_value_eq(&v, &params->v[i]);
+    }
+    if (!differs)
+        return false;
+    noe_rule_mark_side(rule, true, right);
+    return right[node];
+}
+
 noe_status noe_rule_params(const noe_rule *rule, uint16_t node,
                            const noe_binding *binding, const noe_type *in, int n_in,
                            noe_params *params, noe_error *err)
@@ -390,5 +410,9 @@ noe_status noe_rule_params(const noe_rule *rule, uint16_t node,
     }
     if (info->n_params == 0)
         return NOE_OK;
-    return noe_params_normalize(p->op, params, in, n_in, err);
+    NOE_TRY(noe_params_normalize(p->op, params, in, n_in, err));
+    if (rule->is_reversed && is_beyond_proof(rule, node, binding, params))
+        return noe_fail(err, NOE_ERR_SHAPE,
+                        "%s: a parameter is not stored as the rule has it", info->name);
+    return NOE_OK;
 }

@@ -51,6 +51,7 @@ static void keep_variant(noe_lifter *l, const noe_choice *c)
     l->rule_key = 0; /* it may be turned round */
     if (is_reversed)
         *r = noe_rule_reversed(r);
+    r->is_reversed = false; /* it will be proved as it stands now */
     bool is_new = noe_rule_is_directed(r) && l->out->n < NOE_LIFT_MAX_VARIANTS;
     noe_buf text = {0};
     noe_rule_print(&text, r);

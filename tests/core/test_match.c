@@ -186,6 +186,52 @@ START_TEST(test_apply)
 }
 END_TEST
 
+/* From right to left, and whether that is within what the proof from left to right
+ * says: with both axes alike, the first slice would store an end of 1, the second one
+ * of 2. */
+#define CONCAT_SLICES                                                 \
+    "concat[axis=$k](slice[axis=$a, start=$s, end=$e, step=$t](?a), " \
+    "slice[axis=$a, start=$s, end=$e, step=$t](?b)) => "              \
+    "slice[axis=$a, start=$s, end=$e, step=$t](concat[axis=$k](?a, ?b))"
+static const struct {
+    const char *rule, *graph;
+    bool applies;
+} reversed[] = {
+    {CONCAT_SLICES,
+     "%0 = input \"x\" : f32[1,1]\n%1 = input \"y\" : f32[1,3]\n"
+     "%2 = concat[axis=1](%0, %1) : f32[1,4]\n"
+     "%3 = slice[axis=1, start=1, end=2, step=2](%2) : f32[1,1]\nreturn %3\n",
+     false},
+    {CONCAT_SLICES,
+     X Y "%2 = concat[axis=0](%0, %1) : f32[4,3]\n"
+         "%3 = slice[axis=1, start=1, end=2, step=1](%2) : f32[4,1]\nreturn %3\n",
+     true},
+    /* what the proof had on the right may store something else */
+    {"neg(slice[axis=$k, start=0, end=$e](?a)) => "
+     "slice[axis=$k, start=0, end=$e](neg(slice[axis=$k, start=0, end=$e](?a)))",
+     X "%1 = slice[axis=1, start=0, end=2, step=1](%0) : f32[2,2]\n"
+       "%2 = neg(%1) : f32[2,2]\n"
+       "%3 = slice[axis=1, start=0, end=2, step=1](%2) : f32[2,2]\nreturn %3\n",
+     true},
+};
+
+START_TEST(test_reversed)
+{
+    noe_pool *pool = noe_pool_new();
+    noe_graph *g;
+    first_match first = {0};
+    noe_assert_ok(noe_rule_parse(reversed[_i].rule, SIZE_MAX, &rule, &err), err);
+    noe_assert_ok(noe_graph_parse(pool, reversed[_i].graph, &g, &err), err);
+    rule = noe_rule_reversed(&rule);
+    first.g = g;
+    ck_assert_int_eq(noe_rule_match(&rule, g, g->n_nodes - 1, apply_first, &first), 1);
+    ck_assert_int_eq(first.result != NULL, reversed[_i].applies);
+    noe_graph_free(first.result);
+    noe_graph_free(g);
+    noe_pool_free(pool);
+}
+END_TEST
+
 static bool count_matches(void *ctx, const noe_match *match)
 {
     (void)match;
@@ -248,6 +294,7 @@ Suite *suite_match(void)
     Suite *s = suite_create("core.match");
     TCase *tc = tcase_create("match");
     tcase_add_loop_test(tc, test_apply, 0, N(cases));
+    tcase_add_loop_test(tc, test_reversed, 0, N(reversed));
     tcase_add_test(tc, test_all_matches_are_found_once);
     tcase_add_test(tc, test_name_of_root_is_inherited);
     suite_add_tcase(s, tc);

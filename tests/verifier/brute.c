@@ -499,16 +499,27 @@ static bool is_small(const noe_rule *r, const noe_instance *inst)
     return true;
 }
 
-void brute_look(const noe_rule *r, const noe_instance *inst, uint64_t seed,
-                brute_report *report)
+static void look_at_match(const noe_rule *r, const noe_instance *match, uint64_t seed,
+                          brute_report *report)
 {
-    if (!is_small(r, inst))
-        return;
     report->n_instances++;
     if (report->answer == BRUTE_NOTHING)
         report->answer = BRUTE_TRUE;
-    if (differs(r, inst, seed, &report->where))
+    if (differs(r, match, seed, &report->where))
         report->answer = BRUTE_FALSE;
+}
+
+/* A rule speaks of matches: a parameter that the left side binds has the value that the
+ * matched node has (core/instance.h, noe_instance_store), so an end beyond the axis' is
+ * none. */
+void brute_look(const noe_rule *r, const noe_instance *inst, uint64_t seed,
+                brute_report *report)
+{
+    noe_instance *match = noe_malloc(sizeof *match);
+    *match = *inst;
+    if (is_small(r, inst) && noe_instance_store(r, match))
+        look_at_match(r, match, seed, report);
+    free(match);
 }
 
 void brute_check(const noe_rule *rule, uint64_t seed, int n_tries, int n_found,
