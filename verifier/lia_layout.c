@@ -363,8 +363,6 @@ noe_fit noe_index_type_resize(noe_index_call *c)
     FIT(literal(c, param(c, NOE_PARAM_MODE)->number, &mode));
     if (mode < 0 || mode > 3)
         return NOE_FIT_NO;
-    if (mode != 0)
-        return unknown(c, "resize that interpolates");
     FIT(want_list(c, NOE_PARAM_SCALES, x->rank - 2, 1));
     c->out = *x;
     for (int i = 2; i < x->rank; i++)
@@ -372,14 +370,64 @@ noe_fit noe_index_type_resize(noe_index_call *c)
     return NOE_FIT_YES;
 }
 
-/* Mode 0: elements are repeated. */
+/* Element `index` of an axis of n elements, scaled, is num / den of the way from the
+ * first element: core/semantics.inc, resize_place. */
+static void resize_place(noe_index_call *c, noe_poly index, noe_poly n, noe_poly scale,
+                         int64_t mode, noe_poly *num_, noe_poly *den)
+{
+    noe_terms *t = c->a->terms;
+    *num_ = index, *den = scale;
+    if (mode == 1) {
+        *den = noe_poly_scale(t, scale, 2);
+        *num_ = sub(c, noe_poly_plus(t, noe_poly_scale(t, index, 2), 1), scale);
+        *num_ = noe_poly_max(t, *num_, num(c, 0));
+    }
+    if (mode == 3) {
+        *num_ = mul(c, index, noe_poly_plus(t, n, -1));
+        *den = noe_poly_max(t, noe_poly_plus(t, mul(c, n, scale), -1), num(c, 1));
+    }
+}
+
+/* The share of the second of two neighbours is nothing but a function of the remainder
+ * and the denominator to the proof. at[axis..] are indices of the result. */
+static const noe_expr *interpolate(noe_index_call *c, int axis, int64_t mode,
+                                   noe_poly *at)
+{
+    if (axis == c->out.rank)
+        return c->operand(c->ctx, 0, at);
+    noe_terms *t = c->a->terms;
+    noe_poly scale = param(c, NOE_PARAM_SCALES)->list[axis - 2], place = at[axis];
+    noe_poly n = c->in[0].dim[axis], num_, of[2];
+    int64_t number;
+    resize_place(c, place, n, scale, mode, &num_, &of[1]);
+    of[0] = noe_poly_mod(t, num_, of[1]);
+    const noe_expr *near, *far, *share;
+    if (mode == 0 || (noe_poly_is_int(t, scale, &number) && number == 1)) {
+        at[axis] = mode == 0 ? noe_poly_div(t, num_, of[1]) : place;
+        near = interpolate(c, axis + 1, mode, at);
+        at[axis] = place;
+        return near;
+    }
+    noe_poly last = noe_poly_plus(t, n, -1);
+    at[axis] = noe_poly_min(t, last, noe_poly_div(t, num_, of[1]));
+    near = interpolate(c, axis + 1, mode, at);
+    at[axis] = noe_poly_min(t, last, noe_poly_plus(t, at[axis], 1));
+    far = interpolate(c, axis + 1, mode, at);
+    at[axis] = place;
+    share = noe_expr_of_sum(
+        c->a,
+        noe_sum_of_factor(c->a, noe_factor_read(c->a, NOE_READ_SHARE, 2, of)));
+    far = noe_expr_add(c->a, far, noe_expr_scale(c->a, near, (noe_rational){-1, 1}));
+    return noe_expr_add(c->a, near, noe_expr_mul(c->a, share, far));
+}
+
 const noe_expr *noe_index_element_resize(noe_index_call *c, const noe_poly *index)
 {
-    noe_poly at[NOE_MAX_RANK] = {index[0], index[1]};
-    for (int i = 2; i < c->out.rank; i++)
-        at[i] = noe_poly_div(c->a->terms, index[i],
-                             param(c, NOE_PARAM_SCALES)->list[i - 2]);
-    return c->operand(c->ctx, 0, at);
+    noe_poly at[NOE_MAX_RANK];
+    int64_t mode = 0;
+    (void)literal(c, param(c, NOE_PARAM_MODE)->number, &mode);
+    memcpy(at, index, (size_t)c->out.rank * sizeof *at);
+    return interpolate(c, 2, mode, at);
 }
 
 /* Constants */

@@ -88,7 +88,10 @@ static void print_factor(const noe_algebra *a, const noe_factor *f, noe_buf *b)
 {
     switch (f->kind) {
     case NOE_FACTOR_READ:
-        noe_buf_printf(b, "x%d", f->id);
+        if (f->id == NOE_READ_SHARE)
+            noe_buf_puts(b, "share");
+        else
+            noe_buf_printf(b, "x%d", f->id);
         for (int i = 0; i < f->n; i++) {
             noe_buf_puts(b, i ? ", " : "[");
             print_poly(a, f->index[i], b);

@@ -13,7 +13,7 @@
 #ifndef NOE_VERIFIER_LIA_SUM_H
 #define NOE_VERIFIER_LIA_SUM_H
 
-#include "core/op.h"
+#include "core/rule.h"
 #include "verifier/lia_query.h"
 
 typedef struct noe_rational {
@@ -27,6 +27,10 @@ typedef enum noe_factor_kind {
     NOE_FACTOR_APPLY,    /* operator id of arg, or NOE_FUNCTION_CAST plus `to` */
     NOE_FACTOR_MAXIMUM,  /* over all families */
 } noe_factor_kind;
+
+/* Not a variable: the share, between 0 and 1, that the second of two neighbours has in
+ * an interpolation, by the remainder and the denominator of the place between them. */
+#define NOE_READ_SHARE NOE_RULE_MAX_VARS
 
 /* Functions from here on are casts, one for each polynomial that `to` may be. */
 #define NOE_FUNCTION_CAST NOE_OP_COUNT

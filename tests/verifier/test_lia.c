@@ -71,6 +71,13 @@ static const char *const proved[] = {
     "relu(max_pool[kernel_shape=$k, strides=$s, pads=$p, dilations=$d](?x))",
     "div(reciprocal(?a), sub(?b, reciprocal(?a))) => div(reciprocal(?b), sub(?a, "
     "reciprocal(?b)))",
+    /* interpolation, in every mode */
+    "conv(resize[mode=$m, scales=$s](?a), ?b) => resize[mode=$m, scales=$s](conv(?a, "
+    "?b)) where dim(?b, 2) == 1 && dim(?b, 3) == 1 && rank(?b) == 4",
+    "resize[mode=1, scales=[2, 1]](resize[mode=1, scales=[1, 3]](?a)) => "
+    "resize[mode=1, scales=[2, 3]](?a)",
+    "resize[mode=3, scales=$s](?a) => expand[shape=[dim(?a, 0), dim(?a, 1), at($s, 0)]]"
+    "(?a) where rank(?a) == 3 && dim(?a, 2) == 1",
     /* conditions */
     "where(?a, where(?b, ?c, ?d), ?d) => where(?b, where(?a, ?c, ?d), ?d)",
     "exp(where(?c, ?a, ?b)) => where(?c, exp(?a), exp(?b))",
