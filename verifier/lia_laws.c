@@ -289,10 +289,17 @@ static bool law_counts(noe_algebra *a, work *w, int i)
         const noe_factor *below =
             noe_factor_is(g, NOE_OP_RECIPROCAL) ? noe_sum_lone(g->arg) : NULL;
         noe_poly q;
-        if (below && below->kind == NOE_FACTOR_COUNT &&
-            noe_poly_divides(a->terms, f->count, below->count, &q)) {
+        bool has_count = below && below->kind == NOE_FACTOR_COUNT;
+        if (has_count && noe_poly_divides(a->terms, f->count, below->count, &q)) {
             w->factor[i] = noe_factor_count(a, q);
             drop_factor(w, j);
+            noe_law_use(a, NOE_LAW_DIVISION);
+            return true;
+        }
+        if (has_count && noe_poly_divides(a->terms, below->count, f->count, &q)) {
+            w->factor[j] = noe_factor_apply(
+                a, NOE_OP_RECIPROCAL, noe_sum_of_factor(a, noe_factor_count(a, q)));
+            drop_factor(w, i);
             noe_law_use(a, NOE_LAW_DIVISION);
             return true;
         }

@@ -415,8 +415,7 @@ static const noe_expr *interpolate(noe_index_call *c, int axis, int64_t mode,
     far = interpolate(c, axis + 1, mode, at);
     at[axis] = place;
     share = noe_expr_of_sum(
-        c->a,
-        noe_sum_of_factor(c->a, noe_factor_read(c->a, NOE_READ_SHARE, 2, of)));
+        c->a, noe_sum_of_factor(c->a, noe_factor_read(c->a, NOE_READ_SHARE, 2, of)));
     far = noe_expr_add(c->a, far, noe_expr_scale(c->a, near, (noe_rational){-1, 1}));
     return noe_expr_add(c->a, near, noe_expr_mul(c->a, share, far));
 }

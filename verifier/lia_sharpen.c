@@ -7,8 +7,14 @@
  */
 #include "verifier/lia_law_tools.h"
 
-#define MAX_ATOMS 64
-#define MAX_FACTS 192
+#define MAX_ATOMS        64
+#define MAX_FACTS        192
+#define MAX_RANGE_BOUND  16
+#define MAX_RANGE_GUARDS 96
+
+/* A copy in the algebra's arena. */
+#define KEPT(A, LIST, N) \
+    noe_arena_memdup((A)->arena, LIST, (size_t)(N) * sizeof *(LIST))
 
 typedef struct atoms {
     int n;
@@ -76,24 +82,46 @@ static void atoms_of_formula(const noe_algebra *a, noe_formula f, atoms *all)
 }
 
 /* Of guards, reads and counts; what is inside functions comes with these. */
-static atoms atoms_of_summand(const noe_algebra *a, const noe_summand *s)
+static void atoms_of_summand(const noe_algebra *a, const noe_summand *s, atoms *all)
 {
-    atoms all = {.n = 0};
     for (int i = 0; i < s->n_guards; i++)
-        atoms_of_formula(a, s->guard[i], &all);
+        atoms_of_formula(a, s->guard[i], all);
     for (int i = 0; i < s->n_factors; i++) {
         const noe_factor *f = s->factor[i];
         for (int k = 0; f->kind == NOE_FACTOR_READ && k < f->n; k++)
-            atoms_of_poly(a, f->index[k], &all);
+            atoms_of_poly(a, f->index[k], all);
         if (f->kind == NOE_FACTOR_COUNT)
-            atoms_of_poly(a, f->count, &all);
+            atoms_of_poly(a, f->count, all);
     }
-    return all;
+}
+
+static void atoms_of_sum(const noe_algebra *a, const noe_sum *x, atoms *all)
+{
+    for (int i = 0; i < x->n; i++)
+        atoms_of_summand(a, x->of[i], all);
 }
 
 static bool implied(noe_algebra *a, const facts *k, noe_formula f)
 {
     return f != NOE_FORMULA_FALSE_ID && noe_query_implies(a->query, k->of, k->n, f);
+}
+
+static bool is_positive(noe_algebra *a, const facts *k, noe_poly p)
+{
+    return implied(a, k, noe_formula_ge(a->terms, p, noe_poly_int(a->terms, 1)));
+}
+
+/* a div b div c is a div (b c). */
+static bool div_of_div(noe_algebra *a, const facts *k, const noe_atom *x, noe_poly *is)
+{
+    const noe_atom *inner = noe_poly_is_atom(a->terms, x->a);
+    if (!inner || inner->kind != NOE_ATOM_DIV)
+        return false;
+    noe_poly from = inner->a, b = inner->b;
+    if (!is_positive(a, k, b) || !is_positive(a, k, x->b))
+        return false;
+    *is = noe_poly_div(a->terms, from, noe_poly_mul(a->terms, b, x->b));
+    return true;
 }
 
 /* What the atom is where the facts hold; false: not decided. */
@@ -106,8 +134,10 @@ static bool decide(noe_algebra *a, const facts *k, uint32_t atom, noe_poly *is)
     switch (x.kind) {
     case NOE_ATOM_DIV:
         *is = zero;
-        return implied(a, k, noe_formula_ge(t, x.a, zero)) &&
-               implied(a, k, noe_formula_ge(t, x.b, noe_poly_plus(t, x.a, 1)));
+        if (implied(a, k, noe_formula_ge(t, x.a, zero)) &&
+            implied(a, k, noe_formula_ge(t, x.b, noe_poly_plus(t, x.a, 1))))
+            return true;
+        return div_of_div(a, k, &x, is);
     case NOE_ATOM_SELECT:
         *is = x.b;
         if (implied(a, k, noe_formula_ge(t, x.a, zero)))
@@ -185,6 +215,8 @@ static const noe_summand *sharpen_guards(noe_algebra *a, const noe_summand *s,
     return s;
 }
 
+static bool split_family(noe_algebra *a, noe_family *m, const facts *k);
+
 /* The factor f of s as a sum, sharpened inside. */
 static const noe_sum *sharpen_inside(noe_algebra *a, const noe_factor *f,
                                      const facts *k)
@@ -195,9 +227,11 @@ static const noe_sum *sharpen_inside(noe_algebra *a, const noe_factor *f,
         return noe_sum_of_factor(a, f);
     noe_family *m = noe_arena_memdup(a->arena, f->family, (size_t)f->n * sizeof *m);
     for (int i = 0; i < f->n; i++) {
-        facts inside = *k;
-        if (add_facts(&inside, m[i].n_guards, m[i].guard))
-            m[i].arg = noe_law_sharpen(a, m[i].arg, inside.n, inside.of);
+        do {
+            facts inside = *k;
+            if (add_facts(&inside, m[i].n_guards, m[i].guard))
+                m[i].arg = noe_law_sharpen(a, m[i].arg, inside.n, inside.of);
+        } while (!a->gave_up && split_family(a, &m[i], k));
     }
     return noe_law_maximum(a, f->n, m);
 }
@@ -250,7 +284,8 @@ static const noe_sum *sharpen_summand(noe_algebra *a, const noe_summand *s,
         return noe_sum_zero(a);
     if (!add_facts(&k, s->n_guards, s->guard) || s->n_factors > NOE_LAW_MAX_FACTORS)
         return noe_law_simplify(a, s);
-    atoms all = atoms_of_summand(a, s);
+    atoms all = {.n = 0};
+    atoms_of_summand(a, s, &all);
     for (int i = 0; i < s->n_factors; i++) {
         const noe_factor *f = s->factor[i];
         if (f->kind == NOE_FACTOR_APPLY || f->kind == NOE_FACTOR_MAXIMUM) {
@@ -269,6 +304,152 @@ static const noe_sum *sharpen_summand(noe_algebra *a, const noe_summand *s,
     s = noe_summand_make(a, s->coef, s->n_bound, s->bound, s->n_guards, s->guard,
                          n_rest, rest);
     return noe_law_times(a, s, n_by, by);
+}
+
+/* Quotients and remainders: for k from 0 to n m - 1, k div m goes from 0 to n - 1 and
+ * k mod m from 0 to m - 1, and each pair is met once. */
+
+/* What a sum or a maximum is taken over. */
+typedef struct range {
+    int n_bound, n_guards;
+    noe_symbol bound[MAX_RANGE_BOUND];
+    noe_formula guard[MAX_RANGE_GUARDS];
+} range;
+
+static bool range_of(int n_bound, const noe_symbol *bound, int n_guards,
+                     const noe_formula *guard, range *r)
+{
+    /* with room for what a split adds */
+    if (n_bound + 1 > MAX_RANGE_BOUND || n_guards + 2 > MAX_RANGE_GUARDS)
+        return false;
+    *r = (range){.n_bound = n_bound, .n_guards = n_guards};
+    memcpy(r->bound, bound, (size_t)n_bound * sizeof *bound);
+    memcpy(r->guard, guard, (size_t)n_guards * sizeof *guard);
+    return true;
+}
+
+/* The guards that say 0 <= b < size. */
+static bool whole_range(const noe_algebra *a, const range *r, noe_symbol b, int *low,
+                        int *high, noe_poly *size)
+{
+    noe_terms *t = a->terms;
+    noe_poly k = noe_poly_symbol(t, b);
+    *low = *high = -1;
+    *size = k;
+    for (int i = 0; i < r->n_guards; i++) {
+        noe_formula_node g = *noe_terms_formula(t, r->guard[i]);
+        if (g.kind != NOE_FORMULA_GE)
+            continue;
+        noe_poly rest = noe_poly_plus(t, noe_poly_add(t, g.a, k), 1);
+        if (g.a == k)
+            *low = i;
+        else if (noe_poly_coef(t, g.a, b) == -1 && !noe_poly_mentions(t, rest, b))
+            *high = i, *size = rest;
+    }
+    return *low >= 0 && *high >= 0;
+}
+
+/* The divisor m of an atom b div m that divides the size of the range of b. */
+static bool find_divisor(noe_algebra *a, const atoms *all, const facts *k, noe_symbol b,
+                         noe_poly size, noe_poly *m, noe_poly *n)
+{
+    for (int i = 0; i < all->n; i++) {
+        noe_atom x = *noe_terms_atom(a->terms, all->of[i]);
+        if (x.kind == NOE_ATOM_DIV && x.a == noe_poly_symbol(a->terms, b) &&
+            !noe_poly_mentions(a->terms, x.b, b) &&
+            noe_poly_divides(a->terms, size, x.b, n) && is_positive(a, k, x.b)) {
+            *m = x.b;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_guard(noe_algebra *a, range *r, noe_poly x, noe_poly y)
+{
+    r->guard[r->n_guards++] = noe_formula_ge(a->terms, x, y);
+}
+
+/* Takes one bound symbol for two; *is says what it is then. */
+static bool split_range(noe_algebra *a, range *r, const atoms *all, const facts *k,
+                        noe_symbol *whole, noe_poly *is)
+{
+    noe_terms *t = a->terms;
+    noe_poly size, m, n, zero = noe_poly_int(t, 0);
+    for (int b = 0; b < r->n_bound; b++) {
+        int low, high, n_left = 0;
+        *whole = r->bound[b];
+        if (!whole_range(a, r, *whole, &low, &high, &size) ||
+            !find_divisor(a, all, k, *whole, size, &m, &n))
+            continue;
+        r->bound[b] = noe_terms_bound_symbol(t);
+        r->bound[r->n_bound++] = noe_terms_bound_symbol(t);
+        noe_poly quotient = noe_poly_symbol(t, r->bound[b]);
+        noe_poly rest = noe_poly_symbol(t, r->bound[r->n_bound - 1]);
+        *is = noe_poly_add(t, noe_poly_mul(t, m, quotient), rest);
+        for (int i = 0; i < r->n_guards; i++) {
+            if (i != low && i != high)
+                r->guard[n_left++] = noe_formula_subst(t, r->guard[i], 1, whole, is);
+        }
+        r->n_guards = n_left;
+        add_guard(a, r, quotient, zero);
+        add_guard(a, r, noe_poly_plus(t, n, -1), quotient);
+        add_guard(a, r, rest, zero);
+        add_guard(a, r, noe_poly_plus(t, m, -1), rest);
+        return true;
+    }
+    return false;
+}
+
+/* NULL: no bound symbol is divided so. */
+static const noe_summand *split_bound(noe_algebra *a, const noe_summand *s,
+                                      const facts *k)
+{
+    range r;
+    noe_symbol whole;
+    noe_poly is;
+    atoms all = {.n = 0};
+    atoms_of_summand(a, s, &all);
+    if (!range_of(s->n_bound, s->bound, s->n_guards, s->guard, &r) ||
+        !split_range(a, &r, &all, k, &whole, &is))
+        return NULL;
+    const noe_factor **factor =
+        noe_arena_alloc(a->arena, (size_t)(s->n_factors + 1) * sizeof *factor);
+    for (int i = 0; i < s->n_factors; i++)
+        factor[i] = noe_factor_subst(a, s->factor[i], 1, &whole, &is);
+    return noe_summand_make(a, s->coef, r.n_bound, r.bound, r.n_guards, r.guard,
+                            s->n_factors, factor);
+}
+
+/* A family is split where all that it is about is in its argument. */
+static bool split_family(noe_algebra *a, noe_family *m, const facts *k)
+{
+    range r;
+    noe_symbol whole;
+    noe_poly is;
+    atoms all = {.n = 0};
+    atoms_of_sum(a, m->arg, &all);
+    if (!range_of(m->n_bound, m->bound, m->n_guards, m->guard, &r) ||
+        !split_range(a, &r, &all, k, &whole, &is))
+        return false;
+    m->n_bound = r.n_bound;
+    m->bound = KEPT(a, r.bound, r.n_bound);
+    m->n_guards = r.n_guards;
+    m->guard = KEPT(a, r.guard, r.n_guards);
+    m->arg = noe_sum_subst(a, m->arg, 1, &whole, &is);
+    return true;
+}
+
+static const noe_sum *split_bounds(noe_algebra *a, const noe_sum *x, const facts *k)
+{
+    const noe_sum *sum = noe_sum_zero(a);
+    for (int i = 0; i < x->n && !a->gave_up; i++) {
+        const noe_summand *s = x->of[i], *split = split_bound(a, s, k);
+        sum = noe_sum_add(a, sum,
+                          split ? split_bounds(a, sharpen_summand(a, split, k), k)
+                                : noe_sum_make(a, 1, &s));
+    }
+    return sum;
 }
 
 /* Sums over a few numbers as sums of their terms */
@@ -345,7 +526,7 @@ const noe_sum *noe_law_sharpen(noe_algebra *a, const noe_sum *x, int n,
         return x;
     for (int i = 0; i < x->n && !a->gave_up; i++)
         sum = noe_sum_add(a, sum, sharpen_summand(a, x->of[i], &k));
-    return by_terms(a, sum, 1);
+    return by_terms(a, split_bounds(a, sum, &k), 1);
 }
 
 /* Conditions */
@@ -379,7 +560,8 @@ static noe_formula open_in_atoms(noe_algebra *a, const atoms *all, const facts *
 
 static noe_formula open_in_summand(noe_algebra *a, const noe_summand *s, const facts *k)
 {
-    atoms all = atoms_of_summand(a, s);
+    atoms all = {.n = 0};
+    atoms_of_summand(a, s, &all);
     noe_formula f = open_in_atoms(a, &all, k);
     for (int i = 0; i < s->n_factors && f == NOE_FORMULA_TRUE_ID; i++) {
         const noe_factor *g = s->factor[i];

@@ -162,20 +162,89 @@ static bool as_poly(noe_algebra *a, unknowns *u, const noe_sum *x, noe_poly *p)
     return true;
 }
 
+#define MAX_GIVEN 15
+#define MAX_KNOWN 48
+
+/* Sums that are >= 0. */
+typedef struct known {
+    int n;
+    const noe_sum *of[MAX_KNOWN];
+} known;
+
+static void add_known(known *k, const noe_sum *x)
+{
+    if (k->n < MAX_KNOWN && x->n > 0)
+        k->of[k->n++] = x;
+}
+
+/* 1 if x is a positive multiple of what is known to be >= 0, -1 if -x is, else 0. */
+static int sign_of(noe_algebra *a, const known *k, int n, const noe_sum *x)
+{
+    for (int i = 0; i < n && x->n > 0; i++) {
+        const noe_sum *y = k->of[i];
+        noe_rational by = noe_rational_mul(a, x->of[0]->coef,
+                                           noe_rational_inverse(a, y->of[0]->coef));
+        if (y->n == x->n && noe_sum_same(a, x, noe_sum_scale(a, y, by)))
+            return by.num > 0 ? 1 : -1;
+    }
+    return 0;
+}
+
+/* Functions that go from 0 up keep signs: what f(e) is above f(0), by the sign of e. */
+static void add_monotone(noe_algebra *a, known *k, int n, const noe_sum *x)
+{
+    noe_rational one = {1, 1}, half = {-1, 2};
+    for (int i = 0; i < x->n; i++) {
+        for (int j = 0; j < x->of[i]->n_factors; j++) {
+            const noe_factor *f = x->of[i]->factor[j];
+            bool from_half = noe_factor_is(f, NOE_OP_SIGMOID);
+            if (!from_half && !noe_factor_is(f, NOE_OP_ERF))
+                continue;
+            int sign = sign_of(a, k, n, f->arg);
+            const noe_sum *above = noe_sum_of_factor(a, f);
+            if (from_half)
+                above = noe_sum_add(a, above, noe_sum_number(a, half));
+            one.num = sign;
+            if (sign != 0)
+                add_known(k, noe_sum_scale(a, above, one));
+        }
+    }
+}
+
+/* What follows from the given: products of two, and values of monotone functions. */
+static void add_consequences(noe_algebra *a, known *k, int n, const noe_sum *x)
+{
+    for (int i = 0; i < n; i++)
+        add_monotone(a, k, n, k->of[i]);
+    add_monotone(a, k, n, x);
+    n = k->n;
+    for (int i = 0; i < n; i++) {
+        for (int j = i + 1; j < n; j++)
+            add_known(k, noe_sum_mul(a, k->of[i], k->of[j]));
+    }
+}
+
 bool noe_law_zero_by_signs(noe_algebra *a, int n, const noe_sum *const *natural,
                            const noe_sum *x)
 {
     unknowns u = {.n = 0};
-    noe_formula f[18];
+    known all = {.n = 0};
+    noe_formula f[MAX_KNOWN + 2];
     int k = 0;
     noe_poly one, p;
     const noe_sum *unit = noe_sum_number(a, (noe_rational){1, 1});
-    if (n > 15 || !unknown_of(a, &u, unit->of[0], &one))
+    if (n > MAX_GIVEN || !unknown_of(a, &u, unit->of[0], &one))
         return false;
+    for (int i = 0; i < n; i++)
+        add_known(&all, natural[i]);
+    add_consequences(a, &all, all.n, x);
     f[k++] = noe_formula_ge(a->terms, one, noe_poly_int(a->terms, 1));
-    for (int i = 0; i < n; i++) {
-        if (!as_poly(a, &u, natural[i], &p))
-            return false;
+    for (int i = 0; i < all.n; i++) {
+        if (!as_poly(a, &u, all.of[i], &p)) {
+            if (i < n)
+                return false;
+            continue;
+        }
         f[k++] = noe_formula_ge(a->terms, p, noe_poly_int(a->terms, 0));
     }
     if (!as_poly(a, &u, x, &p))

@@ -28,9 +28,10 @@ typedef enum noe_factor_kind {
     NOE_FACTOR_MAXIMUM,  /* over all families */
 } noe_factor_kind;
 
-/* Not a variable: the share, between 0 and 1, that the second of two neighbours has in
- * an interpolation, by the remainder and the denominator of the place between them. */
-#define NOE_READ_SHARE NOE_RULE_MAX_VARS
+/* What else is read: from NOE_RULE_MAX_VARS on real parameters, and the share, between
+ * 0 and 1, that the second of two neighbours has in an interpolation, by the remainder
+ * and the denominator of the place between them. */
+#define NOE_READ_SHARE (NOE_RULE_MAX_VARS + NOE_RULE_MAX_PVARS)
 
 /* Functions from here on are casts, one for each polynomial that `to` may be. */
 #define NOE_FUNCTION_CAST NOE_OP_COUNT

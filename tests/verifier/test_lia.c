@@ -71,6 +71,17 @@ static const char *const proved[] = {
     "relu(max_pool[kernel_shape=$k, strides=$s, pads=$p, dilations=$d](?x))",
     "div(reciprocal(?a), sub(?b, reciprocal(?a))) => div(reciprocal(?b), sub(?a, "
     "reciprocal(?b)))",
+    /* signs: of products, of functions that keep them */
+    "abs(mul(?a, ?b)) => mul(abs(?a), abs(?b))",
+    "abs(reciprocal(?a)) => reciprocal(abs(?a))",
+    "mul(relu(?a), relu(erf(?a))) => mul(?a, relu(erf(?a)))",
+    "tanh(relu(?a)) => relu(tanh(?a))",
+    /* quotients and remainders of what is summed over */
+    "reduce_mean[axes=[2, 3]](resize[scales=$s](?a)) => reduce_mean[axes=[2, 3]](?a) "
+    "where rank(?a) == 4",
+    "resize[scales=$s](resize[scales=$t](?a)) => resize[scales=$s * $t](?a)",
+    "reduce_max[axes=[1]](reshape[shape=[dim(?a, 0), dim(?a, 1) * dim(?a, 2)]](?a)) => "
+    "reduce_max[axes=[1]](reduce_max[axes=[2], keepdims=0](?a)) where rank(?a) == 3",
     /* interpolation, in every mode */
     "conv(resize[mode=$m, scales=$s](?a), ?b) => resize[mode=$m, scales=$s](conv(?a, "
     "?b)) where dim(?b, 2) == 1 && dim(?b, 3) == 1 && rank(?b) == 4",
