@@ -708,6 +708,23 @@ static void keep_witness(noe_algebra *a, const noe_sum *x, const context *c)
     a->n_witness = here.n;
 }
 
+/* Of what holds one way or the other only one may be left. */
+static void propagate(noe_algebra *a, context *c)
+{
+    for (int i = 0; i < c->n && !a->gave_up; i++) {
+        noe_formula_node f = *noe_terms_formula(a->terms, c->f[i]);
+        for (int side = 0; f.kind == NOE_FORMULA_OR && side < 2; side++) {
+            context one = *c;
+            noe_formula this = side ? f.b : f.a, other = side ? f.a : f.b;
+            if (!add_guards(a, &one, 1, &this) ||
+                !noe_query_refutes(a->query, one.f, one.n))
+                continue;
+            (void)add_guards(a, c, 1, &other);
+            break;
+        }
+    }
+}
+
 /* A second look at a difference: with what the context says of its integer terms, then
  * by cases of a condition that it leaves open. */
 static bool vanishes(noe_algebra *a, const noe_sum *x, const context *c, int depth)
@@ -735,6 +752,7 @@ static bool vanishes(noe_algebra *a, const noe_sum *x, const context *c, int dep
             return false;
         if (noe_query_refutes(a->query, inside.f, inside.n))
             continue;
+        propagate(a, &inside);
         known_symbols k = learn_from(a, &inside);
         if (!vanishes(a, k.n > 0 ? with_known(a, &k, x) : x, &inside, depth + 1))
             return false;

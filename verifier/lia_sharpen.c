@@ -215,7 +215,40 @@ static const noe_summand *sharpen_guards(noe_algebra *a, const noe_summand *s,
     return s;
 }
 
+static bool formula_mentions_bound(const noe_algebra *a, noe_formula f)
+{
+    for (noe_symbol s = 0; s < noe_terms_n_symbols(a->terms); s++) {
+        if (noe_symbol_is_bound(a->terms, s) && noe_formula_mentions(a->terms, f, s))
+            return true;
+    }
+    return false;
+}
+
 static bool split_family(noe_algebra *a, noe_family *m, const facts *k);
+
+/* Leaves out families without values, and guards that always hold; how many are left.
+ */
+static int drop_empty(noe_algebra *a, int n, noe_family *m, const facts *k)
+{
+    int left = 0;
+    for (int i = 0; i < n; i++) {
+        facts inside = *k;
+        bool last = i + 1 == n && left == 0;
+        if (!last && add_facts(&inside, m[i].n_guards, m[i].guard) &&
+            noe_query_refutes(a->query, inside.of, inside.n))
+            continue;
+        noe_formula *g = KEPT(a, m[i].guard, m[i].n_guards);
+        int n_guards = 0;
+        for (int j = 0; j < m[i].n_guards; j++) {
+            if (formula_mentions_bound(a, g[j]) || !implied(a, k, g[j]))
+                g[n_guards++] = g[j];
+        }
+        m[left] = m[i];
+        m[left].guard = g;
+        m[left++].n_guards = n_guards;
+    }
+    return left;
+}
 
 /* The factor f of s as a sum, sharpened inside. */
 static const noe_sum *sharpen_inside(noe_algebra *a, const noe_factor *f,
@@ -233,7 +266,7 @@ static const noe_sum *sharpen_inside(noe_algebra *a, const noe_factor *f,
                 m[i].arg = noe_law_sharpen(a, m[i].arg, inside.n, inside.of);
         } while (!a->gave_up && split_family(a, &m[i], k));
     }
-    return noe_law_maximum(a, f->n, m);
+    return noe_law_maximum(a, drop_empty(a, f->n, m, k), m);
 }
 
 /* Guards that follow from the facts and the others, one at a time: an atom of a guard
@@ -558,6 +591,18 @@ static noe_formula open_in_atoms(noe_algebra *a, const atoms *all, const facts *
     return NOE_FORMULA_TRUE_ID;
 }
 
+/* What decides whether a family has any values, whatever its bound symbols are. */
+static noe_formula open_in_guards(noe_algebra *a, const noe_family *m, const facts *k)
+{
+    for (int i = 0; i < m->n_guards; i++) {
+        noe_formula f = m->guard[i];
+        if (!formula_mentions_bound(a, f) && !implied(a, k, f) &&
+            !implied(a, k, noe_formula_not(a->terms, f)))
+            return f;
+    }
+    return NOE_FORMULA_TRUE_ID;
+}
+
 static noe_formula open_in_summand(noe_algebra *a, const noe_summand *s, const facts *k)
 {
     atoms all = {.n = 0};
@@ -575,6 +620,8 @@ static noe_formula open_in_summand(noe_algebra *a, const noe_summand *s, const f
                 f = open_in_atoms(a, &all, k);
             if (f == NOE_FORMULA_TRUE_ID)
                 f = open_in_sum(a, g->family[j].arg, k);
+            if (f == NOE_FORMULA_TRUE_ID)
+                f = open_in_guards(a, &g->family[j], k);
         }
     }
     return f;
