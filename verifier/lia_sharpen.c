@@ -304,6 +304,40 @@ static const noe_summand *sharpen_each_guard(noe_algebra *a, const noe_summand *
     return s;
 }
 
+/* Do both guards bound the same symbol from the same side, g more than f does? */
+static bool is_wider(noe_algebra *a, const noe_summand *s, const facts *k,
+                     noe_formula f, noe_formula g)
+{
+    noe_terms *t = a->terms;
+    noe_formula_node x = *noe_terms_formula(t, f), y = *noe_terms_formula(t, g);
+    bool alike = false;
+    for (int b = 0; b < s->n_bound && !alike; b++) {
+        int64_t c = noe_poly_coef(t, x.a, s->bound[b]);
+        alike = (c == 1 || c == -1) && noe_poly_coef(t, y.a, s->bound[b]) == c;
+    }
+    return alike && x.kind == NOE_FORMULA_GE && y.kind == NOE_FORMULA_GE &&
+           implied(a, k, noe_formula_ge(t, x.a, y.a));
+}
+
+/* Bounds that others are within. */
+static const noe_summand *drop_wider(noe_algebra *a, const noe_summand *s,
+                                     const facts *k)
+{
+    noe_formula *g =
+        noe_arena_memdup(a->arena, s->guard, (size_t)s->n_guards * sizeof *g);
+    int n = s->n_guards;
+    for (int i = 0; i < n && !a->gave_up; i++) {
+        int j = 0;
+        while (j < n && (j == i || !is_wider(a, s, k, g[i], g[j])))
+            j++;
+        if (j < n)
+            g[i--] = g[--n];
+    }
+    return n == s->n_guards ? s
+                            : noe_summand_make(a, s->coef, s->n_bound, s->bound, n, g,
+                                               s->n_factors, s->factor);
+}
+
 static const noe_sum *sharpen_summand(noe_algebra *a, const noe_summand *s,
                                       const facts *outside)
 {
@@ -315,6 +349,7 @@ static const noe_sum *sharpen_summand(noe_algebra *a, const noe_summand *s,
     s = s ? sharpen_each_guard(a, s, outside) : NULL;
     if (!s)
         return noe_sum_zero(a);
+    s = drop_wider(a, s, outside);
     if (!add_facts(&k, s->n_guards, s->guard) || s->n_factors > NOE_LAW_MAX_FACTORS)
         return noe_law_simplify(a, s);
     atoms all = {.n = 0};

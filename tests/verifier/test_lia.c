@@ -82,6 +82,12 @@ static const char *const proved[] = {
     "resize[scales=$s](resize[scales=$t](?a)) => resize[scales=$s * $t](?a)",
     "reduce_max[axes=[1]](reshape[shape=[dim(?a, 0), dim(?a, 1) * dim(?a, 2)]](?a)) => "
     "reduce_max[axes=[1]](reduce_max[axes=[2], keepdims=0](?a)) where rank(?a) == 3",
+    "reduce_sum[axes=[1], keepdims=0](reduce_mean[axes=[2]](softmax[axis=1](?a))) => "
+    "ones[shape=[dim(?a, -3), 1]]()",
+    "max_pool[kernel_shape=$k, strides=$s, pads=$p, dilations=$d](concat[axis=1](?x, "
+    "?y)) => concat[axis=1](max_pool[kernel_shape=$k, strides=$s, pads=$p, "
+    "dilations=$d](?x), max_pool[kernel_shape=$k, strides=$s, pads=$p, "
+    "dilations=$d](?y))",
     /* interpolation, in every mode */
     "conv(resize[mode=$m, scales=$s](?a), ?b) => resize[mode=$m, scales=$s](conv(?a, "
     "?b)) where dim(?b, 2) == 1 && dim(?b, 3) == 1 && rank(?b) == 4",
