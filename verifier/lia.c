@@ -22,7 +22,7 @@ struct noe_lia {
 };
 
 /* Raised when a proof of before may not be one any more. */
-#define LIA_VERSION 2
+#define LIA_VERSION 3
 
 uint64_t noe_lia_hash(void)
 {
