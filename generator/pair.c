@@ -218,11 +218,53 @@ static bool holds(const noe_pair *pair, noe_order order, uint64_t seed, int n_ro
     return all;
 }
 
+/* The operand that a node divides by, -1 if it does not divide. */
+static int denominator(const noe_pair_node *n)
+{
+    if (!n->is_var && n->op == NOE_OP_RECIPROCAL)
+        return n->in[0];
+    return !n->is_var && n->op == NOE_OP_DIV ? n->in[1] : -1;
+}
+
+/* What is 0 at a good part of all points: not told from what is 0 at all of them. */
+static bool is_often_zero(noe_op op)
+{
+    return op == NOE_OP_SQRT || op == NOE_OP_WHERE || noe_op_has(op, NOE_TRAIT_ORDER);
+}
+
+/* A random element of a field is hardly ever 0: one that is, is 0 always. */
+static bool divides_by_zero(const noe_pair *pair, uint64_t seed)
+{
+    noe_arena arena = {0};
+    noe_tensor_fe t[NOE_PAIR_MAX_NODES];
+    bool often[NOE_PAIR_MAX_NODES], found = false, divides = false;
+    noe_rng rng = noe_rng_split(seed, "denominator", 0);
+    noe_field field = noe_field_make(noe_rng_next(&rng));
+    for (int i = 0; i < pair->n_nodes; i++)
+        divides |= denominator(&pair->nodes[i]) >= 0;
+    if (!divides)
+        return false;
+    eval_pair(pair, &field, &rng, &arena, t);
+    for (int i = 0; i < pair->n_nodes; i++) {
+        const noe_pair_node *n = &pair->nodes[i];
+        int d = denominator(n);
+        often[i] = !n->is_var && is_often_zero(n->op);
+        for (int k = 0; k < n->n_in; k++)
+            often[i] |= often[n->in[k]];
+        int64_t size = d < 0 || often[d] ? 0 : noe_shape_elements(&t[d].shape);
+        for (int64_t k = 0; k < size; k++)
+            found |= t[d].data[k].u == 0;
+    }
+    noe_arena_clear(&arena);
+    return found;
+}
+
 bool noe_pair_holds(const noe_pair *pair, uint64_t seed, int n_rounds)
 {
-    return (noe_pair_has_order(pair) &&
-            holds(pair, NOE_ORDER_NUMBER, seed, n_rounds)) ||
-           holds(pair, NOE_ORDER_RESIDUE, seed, n_rounds);
+    return !divides_by_zero(pair, seed) &&
+           ((noe_pair_has_order(pair) &&
+             holds(pair, NOE_ORDER_NUMBER, seed, n_rounds)) ||
+            holds(pair, NOE_ORDER_RESIDUE, seed, n_rounds));
 }
 
 /* Generalising */

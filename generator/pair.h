@@ -92,7 +92,8 @@ bool noe_pair_make(const noe_universe *u, uint32_t left, uint32_t right,
 bool noe_pair_make_sibling(const noe_universe *u, const noe_sibling *s, noe_pair *pair);
 
 /* Whether both sides agree on n_rounds fresh random assignments, each with its own
- * field key. */
+ * field key, and neither divides by what is 0 whatever is drawn: such a side exists
+ * nowhere over the reals. */
 bool noe_pair_holds(const noe_pair *pair, uint64_t seed, int n_rounds);
 
 /* Whether an operator asks for the order of numbers (trait ORDER). */

@@ -13,7 +13,7 @@ typedef struct noe_prune_stats {
     uint64_t n_proved;     /* dropped: derivable by way of larger terms */
     uint64_t n_derived;    /* kept although derivable: useful */
     uint64_t n_siblings;   /* pairs with two outputs */
-    uint64_t n_false;      /* refuted on fresh points */
+    uint64_t n_false;      /* refuted on fresh points, or dividing by zero */
     uint64_t n_undirected; /* variables of neither side contain the other's */
     uint64_t n_closed;     /* dropped: no variables, so that evaluation shows it */
     uint64_t n_too_large;  /* do not fit a pair */
