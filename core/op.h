@@ -31,6 +31,8 @@ typedef enum noe_param_kind {
     XX(HEAVY)             \
     XX(PARTIAL)           \
     XX(ORDER)             \
+    XX(RING)              \
+    XX(LATTICE)           \
     XX(COMPOSITE)         \
     XX(NOAXIOM)
 

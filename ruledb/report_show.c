@@ -73,7 +73,9 @@ static const char rule_sql[] =
     "SELECT r.id AS rule, r.text, r.lhs AS left, r.rhs AS right, r.condition, "
     "r.condition_smt2 AS \"as SMT-LIB2\","
     " r.class || ', largest relative difference seen in f32 ' || printf('%.1e',"
-    " r.max_error) AS class, " OPS("lhs") " || ' => ' || " OPS(
+    " r.max_error) AS class, CASE r.integers WHEN 'wrap' THEN 'equal, also where they"
+    " wrap around' WHEN 'bounded' THEN 'equal where nothing overflows' WHEN 'none' THEN"
+    " 'nothing is said' ELSE '' END AS integers, " OPS("lhs") " || ' => ' || " OPS(
         "rhs") " AS operators,"
                " 'level ' || r.level || ', ' || " COUNT(
                    "r.n_vars",

@@ -193,12 +193,25 @@ typedef enum noe_numeric_class {
 } noe_numeric_class;
 const char *noe_numeric_class_name(noe_numeric_class c);
 
+/* What a proved rule is worth where elements are integers. */
+#define NOE_INTEGERS_MAP(XX)                                                         \
+    XX(NONE, "none")       /* nothing: it divides, or computes other real numbers */ \
+    XX(BOUNDED, "bounded") /* both sides are equal where nothing overflows */        \
+    XX(WRAP, "wrap")       /* and with all integers that wrap around, of any width */
+typedef enum noe_integers {
+#define XX(ID, NAME) NOE_INTEGERS_##ID,
+    NOE_INTEGERS_MAP(XX)
+#undef XX
+} noe_integers;
+const char *noe_integers_name(noe_integers i);
+
 typedef struct noe_rule_row {
     const char *id, *text, *lhs, *rhs, *where, *lhs_ops, *rhs_ops;
     int n_lhs_ops, n_rhs_ops, n_vars, n_roots;
     noe_numeric_class numeric;
-    double max_error;  /* largest relative difference seen in f32 runs */
-    int64_t candidate; /* candidate that became this rule */
+    noe_integers integers; /* in */
+    double max_error;      /* largest relative difference seen in f32 runs */
+    int64_t candidate;     /* candidate that became this rule */
     int level;
     noe_tier tier;          /* out; a rule that is added gets that of its verdict */
     const char *where_smt2; /* in: the condition as SMT-LIB2; NULL is "" */

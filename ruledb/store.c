@@ -60,6 +60,17 @@ const char *noe_numeric_class_name(noe_numeric_class c)
     return names[c];
 }
 
+const char *noe_integers_name(noe_integers i)
+{
+    static const char *const names[] = {
+#define XX(ID, NAME) [NOE_INTEGERS_##ID] = NAME,
+        NOE_INTEGERS_MAP(XX)
+#undef XX
+    };
+    NOE_ASSERT((size_t)i < sizeof names / sizeof *names);
+    return names[i];
+}
+
 /* --- runs --- */
 
 static noe_status insert_run(noe_ruledb *db, const noe_run *run, int64_t *run_id,
@@ -394,6 +405,7 @@ static noe_status upsert_rule(noe_ruledb *db, const verify_run *run, int64_t run
     noe_sql_text(&q, run->axioms_hash);
     noe_sql_text(&q, noe_tier_name(tier));
     noe_sql_text(&q, row->where_smt2 ? row->where_smt2 : "");
+    noe_sql_text(&q, noe_integers_name(row->integers));
     return noe_sql_run(&q, err);
 }
 

@@ -191,3 +191,28 @@ noe_numeric noe_rule_classify(const noe_rule *rule, noe_instance *const *instanc
         numeric.class = NOE_CLASS_RANGE;
     return numeric;
 }
+
+static bool is_integer_scalar(const noe_rule *rule, const noe_pattern_node *p)
+{
+    if (p->op != NOE_OP_SCALAR || p->params[0] == NOE_TERM_ABSENT)
+        return false;
+    const noe_term *t = &rule->terms[p->params[0]];
+    return t->kind == NOE_TERM_FLOAT && t->f == rint(t->f);
+}
+
+noe_integers noe_rule_integers(const noe_rule *rule)
+{
+    bool ring = false, lattice = false;
+    for (int i = 0; i < rule->n_nodes; i++) {
+        const noe_pattern_node *p = &rule->nodes[i];
+        if (p->is_var)
+            continue;
+        bool is_ring = noe_op_has(p->op, NOE_TRAIT_RING) || is_integer_scalar(rule, p),
+             is_lattice = noe_op_has(p->op, NOE_TRAIT_LATTICE);
+        if (!is_ring && !is_lattice && !noe_op_has(p->op, NOE_TRAIT_COPY))
+            return NOE_INTEGERS_NONE;
+        ring = ring || is_ring;
+        lattice = lattice || is_lattice;
+    }
+    return ring && lattice ? NOE_INTEGERS_BOUNDED : NOE_INTEGERS_WRAP;
+}

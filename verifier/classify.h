@@ -18,4 +18,12 @@ typedef struct noe_numeric {
 noe_numeric noe_rule_classify(const noe_rule *rule, noe_instance *const *instances,
                               int n_instances, uint64_t seed);
 
+/* Read off the operators (traits RING, LATTICE and COPY of core/ops.def). Sides that
+ * only add, subtract and multiply integers are polynomials with integer coefficients:
+ * equal over the reals, they are the same polynomials, equal in every commutative ring,
+ * so modulo any power of two as well. Sides that only choose elements are equal over
+ * every total order. With both kinds, integers are reals as long as nothing overflows.
+ */
+noe_integers noe_rule_integers(const noe_rule *rule);
+
 #endif

@@ -345,6 +345,7 @@ static noe_status store_rule(batch *b, const candidate *cand, const noe_rule *ru
         .n_vars = rule->n_vars,
         .n_roots = rule->n_roots,
         .numeric = c->numeric.class,
+        .integers = noe_rule_integers(rule),
         .max_error = c->numeric.max_error,
         .candidate = cand->id,
         .level = cand->level,

@@ -163,6 +163,55 @@ START_TEST(test_field_agrees_on_integers)
 }
 END_TEST
 
+/* A polynomial with integer coefficients: inputs that agree modulo 256 give outputs
+ * that do, which integers that wrap around need. */
+static void assert_wraps(const noe_op_instance *o, const char *text, noe_rng *rng)
+{
+    size_t n = elements(&o->out);
+    double before[MAX_ELEMENTS];
+    for (size_t i = 0; i < n; i++)
+        before[i] = d.f64[i];
+    for (int k = 0; k < o->n_in; k++) {
+        for (size_t i = 0; i < elements(&o->in[k]); i++)
+            set_input(k, i, d.in[k][i] + 256.0 * (double)noe_rng_range(rng, -2, 2));
+    }
+    evaluate(o);
+    for (size_t i = 0; i < n; i++)
+        ck_assert_msg(fmod(d.f64[i] - before[i], 256.0) == 0.0, "%s: %g and %g", text,
+                      before[i], d.f64[i]);
+}
+
+static bool is_given(const noe_op_instance *o, double x)
+{
+    bool is = x == 0.0;
+    for (int k = 0; k < o->n_in && !is; k++) {
+        for (size_t i = 0; i < elements(&o->in[k]) && !is; i++)
+            is = d.in[k][i] == x;
+    }
+    return is;
+}
+
+START_TEST(test_integers_are_what_the_traits_say)
+{
+    noe_op_instance o;
+    noe_op_case_instance(&noe_op_cases[_i], &o);
+    const char *text = noe_op_case_text(&noe_op_cases[_i]);
+    bool ring = noe_op_has(o.op, NOE_TRAIT_RING),
+         lattice = noe_op_has(o.op, NOE_TRAIT_LATTICE);
+    noe_rng rng = noe_rng_split(SEED, "wrap", (uint64_t)_i);
+    random_integers(&o, &rng);
+    evaluate(&o);
+    for (size_t i = 0; i < elements(&o.out); i++) {
+        if (ring)
+            ck_assert_msg(d.f64[i] == round(d.f64[i]), "%s: %g", text, d.f64[i]);
+        else if (lattice || noe_op_has(o.op, NOE_TRAIT_COPY))
+            ck_assert_msg(is_given(&o, d.f64[i]), "%s: %g", text, d.f64[i]);
+    }
+    if (ring && !lattice)
+        assert_wraps(&o, text, &rng);
+}
+END_TEST
+
 START_TEST(test_every_operator_has_a_case)
 {
     int n_cases = 0;
@@ -621,6 +670,7 @@ Suite *suite_eval(void)
     tcase_add_loop_test(tc, test_output_is_filled_and_no_more, 0, noe_n_op_cases);
     tcase_add_loop_test(tc, test_float_is_close_to_double, 0, noe_n_op_cases);
     tcase_add_loop_test(tc, test_field_agrees_on_integers, 0, noe_n_op_cases);
+    tcase_add_loop_test(tc, test_integers_are_what_the_traits_say, 0, noe_n_op_cases);
     tcase_add_loop_test(tc, test_every_operator_has_a_case, 0, NOE_OP_COUNT);
     tcase_add_loop_test(tc, test_values_by_hand, 0,
                         (int)(sizeof values / sizeof *values));

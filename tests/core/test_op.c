@@ -140,7 +140,8 @@ START_TEST(test_op_rows_known_by_heart)
     ck_assert_int_eq(conv->n_params, 4);
     ck_assert_int_eq(conv->params[0], NOE_PARAM_STRIDES);
     ck_assert_int_eq(conv->params[3], NOE_PARAM_GROUP);
-    ck_assert_uint_eq(conv->traits, NOE_TRAIT_LINEAR | NOE_TRAIT_HEAVY);
+    ck_assert_uint_eq(conv->traits,
+                      NOE_TRAIT_LINEAR | NOE_TRAIT_HEAVY | NOE_TRAIT_RING);
     ck_assert_int_eq(noe_op_get(NOE_OP_ADD)->n_params, 0);
     ck_assert(noe_op_has(NOE_OP_ADD, NOE_TRAIT_COMMUTATIVE));
     ck_assert(!noe_op_has(NOE_OP_SUB, NOE_TRAIT_COMMUTATIVE));

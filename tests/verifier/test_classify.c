@@ -27,6 +27,40 @@ static const struct {
     {"mul(?a, reciprocal(?b)) => div(?a, ?b)", NOE_CLASS_RANGE},
 };
 
+/* What follows for integers; that it does is argued at noe_rule_integers and tried with
+ * integers that wrap around in tests/core/test_eval.c. */
+static const struct {
+    const char *rule;
+    noe_integers want;
+} integers[] = {
+    {"mul(?a, add(?b, ?c)) => add(mul(?a, ?b), mul(?a, ?c))", NOE_INTEGERS_WRAP},
+    {"matmul(matmul(?a, ?b), ?c) => matmul(?a, matmul(?b, ?c)) where rank(?b) == 2",
+     NOE_INTEGERS_WRAP},
+    {"relu(relu(?a)) => relu(?a)", NOE_INTEGERS_WRAP},
+    {"max(?a, min(?a, ?b)) => ?a", NOE_INTEGERS_WRAP},
+    {"transpose[perm=[1, 0]](transpose[perm=[1, 0]](?a)) => ?a", NOE_INTEGERS_WRAP},
+    {"mul(?a, scalar[value=2.0]()) => add(?a, ?a)", NOE_INTEGERS_WRAP},
+    /* 100 + 100 wraps in int8, and the larger is the smaller */
+    {"max(add(?a, ?c), add(?b, ?c)) => add(max(?a, ?b), ?c)", NOE_INTEGERS_BOUNDED},
+    {"abs(neg(?a)) => abs(?a)", NOE_INTEGERS_BOUNDED},
+    {"relu(slice[axis=0, start=0, end=1](?a)) => slice[axis=0, start=0, "
+     "end=1](relu(?a))",
+     NOE_INTEGERS_WRAP},
+    {"mul(?a, scalar[value=0.5]()) => mul(scalar[value=0.5](), ?a)", NOE_INTEGERS_NONE},
+    {"mul(?a, scalar[value=$v]()) => mul(scalar[value=$v](), ?a)", NOE_INTEGERS_NONE},
+    {"div(mul(?a, ?b), ?c) => mul(?a, div(?b, ?c))", NOE_INTEGERS_NONE},
+    {"reduce_mean[axes=[0]](neg(?a)) => neg(reduce_mean[axes=[0]](?a))",
+     NOE_INTEGERS_NONE},
+};
+
+START_TEST(test_integers_case)
+{
+    noe_integers got = noe_rule_integers(fixture_rule(integers[_i].rule));
+    ck_assert_msg(got == integers[_i].want, "%s: %s, want %s", integers[_i].rule,
+                  noe_integers_name(got), noe_integers_name(integers[_i].want));
+}
+END_TEST
+
 START_TEST(test_classify_case)
 {
     const noe_rule *rule = fixture_rule(cases[_i].rule);
@@ -73,6 +107,7 @@ Suite *suite_classify(void)
     Suite *s = suite_create("classify");
     TCase *tc = tcase_create("classify");
     tcase_add_loop_test(tc, test_classify_case, 0, sizeof cases / sizeof *cases);
+    tcase_add_loop_test(tc, test_integers_case, 0, sizeof integers / sizeof *integers);
     tcase_add_test(tc, test_classify_nowhere_defined);
     tcase_add_test(tc, test_classify_without_instances_is_range);
     suite_add_tcase(s, tc);
