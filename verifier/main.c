@@ -13,7 +13,7 @@
 
 static const char *db_path, *smt2_path, *export_path, *rule_text;
 static int64_t rlimit = 40000, seed = 1, n_instances = 48, conditions = 32, n_workers;
-static int self_check, check_axioms, recheck, stats;
+static int self_check, check_axioms, redundant, recheck, stats;
 
 static const noe_option options[] = {
     {"db", 0, NOE_OPTION_TEXT, &db_path, 0, 0, "<file>",
@@ -28,6 +28,8 @@ static const noe_option options[] = {
      "evaluate every axiom and definition exactly at many shapes", 1},
     {"check-axioms", 0, NOE_OPTION_FLAG, &check_axioms, 0, 0, NULL,
      "prove every axiom for all sizes, or say why it is assumed", 1},
+    {"redundant-axioms", 0, NOE_OPTION_FLAG, &redundant, 0, 0, NULL,
+     "name the axioms that follow from the others, and from which (minutes)", 0},
     {"smt2", 0, NOE_OPTION_TEXT, &smt2_path, 0, 0, "<file>",
      "write the axioms (with --rule: and the goal) as SMT-LIB2", 1},
     {"rlimit", 0, NOE_OPTION_INT, &rlimit, 1, 4e9, "<n>",
@@ -211,6 +213,41 @@ static bool run_check_axioms(noe_verifier *v)
     return wrong == 0 && failed == 0;
 }
 
+/* A row of the second table in docs/axioms.md: each axiom of the derivations once. */
+static void report_redundant(void *ctx, const noe_axioms *axioms, int axiom,
+                             const noe_derive_report *report)
+{
+    bool *named = ctx;
+    memset(named, 0, (size_t)axioms->n * sizeof *named);
+    int n_steps = 0;
+    for (int i = 0; i < report->n_derivations; i++)
+        n_steps += report->derivations[i].n_steps;
+    printf("| `%s` |%s", axioms->axiom[axiom].name,
+           n_steps == 0 ? " nothing: both sides are stored as one term" : "");
+    for (int i = 0; i < report->n_derivations; i++) {
+        const noe_derivation *d = &report->derivations[i];
+        for (int k = 0; k < d->n_steps; k++) {
+            int rule = d->steps[k].rule;
+            if (!named[rule])
+                printf(" `%s`", axioms->axiom[rule].name);
+            named[rule] = true;
+        }
+    }
+    printf(" |\n");
+    fflush(stdout);
+}
+
+static void run_redundant_axioms(noe_verifier *v, const noe_env *env)
+{
+    int n = noe_verifier_axioms(v)->n;
+    bool *named = noe_calloc((size_t)n, sizeof *named);
+    printf("| axiom | follows from |\n|---|---|\n");
+    int n_redundant = noe_verifier_redundant_axioms(v, env, report_redundant, named);
+    printf("\n%d of %d axioms follow from the other %d\n", n_redundant, n,
+           n - n_redundant);
+    free(named);
+}
+
 static noe_status write_smt2(noe_verifier *v, noe_error *err)
 {
     noe_buf text = {0};
@@ -332,6 +369,8 @@ static noe_status run(noe_verifier *v, const noe_env *env, bool *yes, noe_error 
         *yes = run_self_check(v);
     if (check_axioms)
         *yes &= run_check_axioms(v);
+    if (redundant)
+        run_redundant_axioms(v, env);
     if (smt2_path)
         NOE_TRY(write_smt2(v, err));
     if (rule_text)
@@ -347,10 +386,11 @@ int main(int argc, char **argv)
     int n_operands = 0;
     noe_options_parse(&program, argc, argv, operands, &n_operands);
     noe_error err = {0};
-    if (!db_path && !rule_text && !self_check && !check_axioms && !smt2_path) {
+    if (!db_path && !rule_text && !self_check && !check_axioms && !redundant &&
+        !smt2_path) {
         noe_fail(&err, NOE_ERR_ARG,
-                 "nothing to do: give --db, --rule, --self-check, --check-axioms or "
-                 "--smt2");
+                 "nothing to do: give --db, --rule, --self-check, --check-axioms, "
+                 "--redundant-axioms or --smt2");
         return noe_report(&program, &err);
     }
     if (!db_path && (recheck || export_path)) {

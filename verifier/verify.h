@@ -5,6 +5,7 @@
 #ifndef NOE_VERIFIER_VERIFY_H
 #define NOE_VERIFIER_VERIFY_H
 
+#include "core/derive.h"
 #include "ruledb/ruledb.h"
 #include "verifier/axioms.h"
 #include "verifier/classify.h"
@@ -125,6 +126,14 @@ typedef void noe_axiom_fn(void *ctx, const noe_axiom *axiom,
                           noe_axiom_standing standing, const char *reason);
 int noe_verifier_check_axioms(noe_verifier *v, noe_axiom_fn *fn, void *ctx,
                               int counts[NOE_AXIOM_OPEN + 1]);
+/* Axioms that follow from the others (core/derive.h): all that are off may be left out
+ * together, the rest derives each of them at all instances looked at. They are lemmas
+ * to the prover, not a fault. fn is called for each, derivation rules are numbers of
+ * axioms. Returns how many there are. Takes minutes; env may cancel it. */
+typedef void noe_redundant_fn(void *ctx, const noe_axioms *axioms, int axiom,
+                              const noe_derive_report *report);
+int noe_verifier_redundant_axioms(noe_verifier *v, const noe_env *env,
+                                  noe_redundant_fn *fn, void *ctx);
 /* The laws of the all-sizes proof that are rules: each as an axiom, by FIELD alone. */
 int noe_verifier_check_laws(noe_verifier *v, noe_self_check_fn *fn, void *ctx);
 /* For --smt2: the stage's questions about a rule. */

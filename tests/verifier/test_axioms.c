@@ -62,6 +62,39 @@ START_TEST(test_axioms_planted_wrong_ones_fail)
 }
 END_TEST
 
+static void note_redundant(void *ctx, const noe_axioms *axioms, int axiom,
+                           const noe_derive_report *report)
+{
+    noe_buf *b = ctx;
+    noe_buf_printf(b, "%s%s:", b->len > 0 ? " " : "", axioms->axiom[axiom].name);
+    for (int k = 0; k < report->derivations[0].n_steps; k++)
+        noe_buf_printf(b, " %s",
+                       axioms->axiom[report->derivations[0].steps[k].rule].name);
+}
+
+/* b follows by way of follows, which then stays; of twins one stays. */
+START_TEST(test_redundant_axioms)
+{
+    static const char text[] =
+        "a: sub(?a, ?b) => add(?a, neg(?b))\n"
+        "b: neg(add(?a, ?b)) => add(neg(?a), neg(?b))\n"
+        "c: neg(neg(?a)) => ?a\n"
+        "follows: neg(sub(?a, ?b)) => add(neg(?a), ?b)\n"
+        "independent: mul(?a, add(?b, ?c)) => add(mul(?a, ?b), mul(?a, ?c))\n"
+        "twin_1: relu(relu(?a)) => relu(?a)\n"
+        "twin_2: relu(?b) => relu(relu(?b))\n";
+    noe_verifier_config config = NOE_VERIFIER_DEFAULTS;
+    noe_verifier *v;
+    noe_env env = {0};
+    noe_buf found = {0};
+    noe_assert_ok(noe_verifier_new(&config, text, &v, &err), err);
+    ck_assert_int_eq(noe_verifier_redundant_axioms(v, &env, note_redundant, &found), 2);
+    ck_assert_str_eq(noe_buf_text(&found), "b: c a follows twin_2: twin_1");
+    noe_buf_clear(&found);
+    noe_verifier_free(v);
+}
+END_TEST
+
 static bool speaks_about(const noe_rule *rule, noe_op op)
 {
     for (int i = 0; i < rule->n_nodes; i++) {
@@ -136,6 +169,7 @@ Suite *suite_axioms(void)
     tcase_set_timeout(tc, 200);
     tcase_add_test(tc, test_axioms_and_definitions_hold);
     tcase_add_test(tc, test_axioms_planted_wrong_ones_fail);
+    tcase_add_test(tc, test_redundant_axioms);
     tcase_add_loop_test(tc, test_axioms_speak_about_operator, 0, NOE_OP_COUNT);
     tcase_add_loop_test(tc, test_axioms_operator_has_inverse, 0, NOE_OP_COUNT);
     tcase_add_test(tc, test_axioms_bad_files_are_refused);
