@@ -375,7 +375,8 @@ Suite *suite_cost(void)
     tcase_add_test(tc, test_cost_weights_integers_and_opaque_nodes_are_free);
     tcase_add_test(tc, test_cost_beyond_the_limit_is_not_measured);
     tcase_add_test(tc, test_cost_order);
-    tcase_add_test(tc, test_cost_measured_times_are_kept);
+    if (NOE_HAS_ONEDNN)
+        tcase_add_test(tc, test_cost_measured_times_are_kept);
     tcase_add_test(tc, test_cost_estimates_grow_with_the_work);
     tcase_add_test(tc, test_cost_of_halves);
     suite_add_tcase(s, tc);
