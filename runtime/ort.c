@@ -8,6 +8,7 @@
  * worker on a busy machine.)
  */
 #include "runtime/ort.h"
+#include "core/base/file.h"
 #include "runtime/backend.h"
 #include "runtime/measure.h"
 #include "runtime/ort_library.h"
@@ -166,15 +167,15 @@ static noe_status ask(ort_backend *o, noe_ort_request *q, const void *extra,
     if (o->pid == 0)
         NOE_TRY(start_worker(o, err));
     q->n_body = q->n_extra + n_body;
-    if (!noe_ort_send(o->fd, q, sizeof *q) || !noe_ort_send(o->fd, extra, q->n_extra) ||
-        !noe_ort_send(o->fd, body, n_body))
+    if (!noe_send(o->fd, q, sizeof *q) || !noe_send(o->fd, extra, q->n_extra) ||
+        !noe_send(o->fd, body, n_body))
         return lost_worker(o, err);
     NOE_TRY(wait_for_answer(o, err));
-    if (!noe_ort_receive(o->fd, a, sizeof *a))
+    if (!noe_receive(o->fd, a, sizeof *a))
         return lost_worker(o, err);
     char *text = noe_malloc(a->n_body + 1);
     text[a->n_body] = '\0';
-    if (!noe_ort_receive(o->fd, text, a->n_body)) {
+    if (!noe_receive(o->fd, text, a->n_body)) {
         free(text);
         return lost_worker(o, err);
     }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/ort_worker.h"
+#include "core/base/file.h"
 #include "runtime/measure.h"
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
 typedef struct worker {
     int fd;
@@ -16,36 +15,6 @@ typedef struct worker {
     noe_executor **executors;
     uint32_t n_executors, cap_executors;
 } worker;
-
-bool noe_ort_send(int fd, const void *data, size_t n)
-{
-    const char *at = data;
-    while (n > 0) {
-        ssize_t sent = send(fd, at, n, MSG_NOSIGNAL);
-        if (sent < 0 && errno == EINTR)
-            continue;
-        if (sent <= 0)
-            return false;
-        at += sent;
-        n -= (size_t)sent;
-    }
-    return true;
-}
-
-bool noe_ort_receive(int fd, void *data, size_t n)
-{
-    char *at = data;
-    while (n > 0) {
-        ssize_t got = recv(fd, at, n, 0);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        at += got;
-        n -= (size_t)got;
-    }
-    return true;
-}
 
 static noe_status executor_of(const worker *w, uint32_t id, noe_executor **e,
                               noe_error *err)
@@ -137,8 +106,8 @@ static bool answer(worker *w, const noe_ort_request *q, const char *body)
         text = err.text;
         a.n_body = strlen(err.text);
     }
-    bool alive = noe_ort_send(w->fd, &a, sizeof a) &&
-                 (a.n_body == 0 || noe_ort_send(w->fd, text, a.n_body));
+    bool alive = noe_send(w->fd, &a, sizeof a) &&
+                 (a.n_body == 0 || noe_send(w->fd, text, a.n_body));
     free(result);
     return alive;
 }
@@ -147,9 +116,9 @@ void noe_ort_work(int fd, const char *path, noe_encode_fn *encode, const noe_env
 {
     worker w = {fd, path, encode, env, NULL, -1, NULL, 0, 0};
     noe_ort_request q;
-    while (noe_ort_receive(fd, &q, sizeof q)) {
+    while (noe_receive(fd, &q, sizeof q)) {
         char *body = noe_malloc(q.n_body + 1);
-        bool alive = noe_ort_receive(fd, body, q.n_body) && answer(&w, &q, body);
+        bool alive = noe_receive(fd, body, q.n_body) && answer(&w, &q, body);
         free(body);
         if (!alive)
             break;

@@ -41,8 +41,4 @@ typedef struct noe_ort_answer {
 /* Answers requests until the other side closes the socket. */
 void noe_ort_work(int fd, const char *path, noe_encode_fn *encode, const noe_env *env);
 
-/* All of n bytes; false when the other side is gone. */
-bool noe_ort_send(int fd, const void *data, size_t n);
-bool noe_ort_receive(int fd, void *data, size_t n);
-
 #endif

@@ -5,6 +5,7 @@
  * closes it ends; when a worker's socket closes here it has died, and is replaced.
  */
 #include "verifier/workers.h"
+#include "core/base/file.h"
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -82,34 +83,6 @@ static void list_texts(noe_check *c, noe_buf *text[N_TEXTS])
     text[TEXT_LAWS] = &c->lia.laws;
 }
 
-static bool write_all(int fd, const void *data, size_t n)
-{
-    for (const char *p = data; n > 0;) {
-        ssize_t done = send(fd, p, n, MSG_NOSIGNAL);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        p += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
-
-static bool read_all(int fd, void *data, size_t n)
-{
-    for (char *p = data; n > 0;) {
-        ssize_t done = read(fd, p, n);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return false;
-        p += done;
-        n -= (size_t)done;
-    }
-    return true;
-}
-
 static bool send_check(int fd, noe_check *c)
 {
     noe_buf *text[N_TEXTS];
@@ -135,9 +108,9 @@ static bool send_check(int fd, noe_check *c)
     list_texts(c, text);
     for (int i = 0; i < N_TEXTS; i++)
         m.len[i] = text[i]->len;
-    bool ok = write_all(fd, &m, sizeof m);
+    bool ok = noe_send(fd, &m, sizeof m);
     for (int i = 0; i < N_TEXTS && ok; i++)
-        ok = write_all(fd, noe_buf_text(text[i]), m.len[i]);
+        ok = noe_send(fd, noe_buf_text(text[i]), m.len[i]);
     return ok;
 }
 
@@ -146,7 +119,7 @@ static bool receive_check(int fd, noe_check *c)
     noe_buf *text[N_TEXTS];
     message m;
     *c = (noe_check){0};
-    if (!read_all(fd, &m, sizeof m))
+    if (!noe_receive(fd, &m, sizeof m))
         return false;
     c->kind = m.kind;
     c->tier = m.tier;
@@ -168,7 +141,7 @@ static bool receive_check(int fd, noe_check *c)
     bool ok = true;
     for (int i = 0; i < N_TEXTS && ok; i++) {
         char *data = noe_malloc(m.len[i] + 1);
-        ok = read_all(fd, data, m.len[i]);
+        ok = noe_receive(fd, data, m.len[i]);
         if (ok && m.len[i] > 0)
             noe_buf_add(text[i], data, m.len[i]);
         free(data);
@@ -183,10 +156,10 @@ static bool receive_check(int fd, noe_check *c)
 static void work(const noe_workers *w, int fd)
 {
     size_t len;
-    while (read_all(fd, &len, sizeof len)) {
+    while (noe_receive(fd, &len, sizeof len)) {
         noe_check c = {0};
         char *text = noe_malloc(len + 1);
-        if (!read_all(fd, text, len))
+        if (!noe_receive(fd, text, len))
             break;
         text[len] = '\0';
         w->judge(w->ctx, text, &c);
@@ -316,7 +289,7 @@ static void give(noe_workers *w, worker *x, job *j)
     size_t len = strlen(j->text);
     x->job = j;
     j->state = JOB_RUNNING;
-    if (!write_all(x->fd, &len, sizeof len) || !write_all(x->fd, j->text, len))
+    if (!noe_send(x->fd, &len, sizeof len) || !noe_send(x->fd, j->text, len))
         died(w, x);
 }
 

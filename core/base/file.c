@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -278,4 +279,34 @@ noe_status noe_file_check_writable(const char *path, noe_error *err)
     noe_buf_clear(&name);
     free(t.path);
     return status;
+}
+
+bool noe_send(int fd, const void *data, size_t n)
+{
+    const char *at = data;
+    while (n > 0) {
+        ssize_t sent = send(fd, at, n, MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return false;
+        at += sent;
+        n -= (size_t)sent;
+    }
+    return true;
+}
+
+bool noe_receive(int fd, void *data, size_t n)
+{
+    char *at = data;
+    while (n > 0) {
+        ssize_t got = recv(fd, at, n, 0);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        at += got;
+        n -= (size_t)got;
+    }
+    return true;
 }

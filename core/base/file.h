@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Files: whole reads with a size limit, and writes that are complete or absent.
+ * Files: whole reads with a size limit, and writes that are complete or absent. Sockets
+ * between processes.
  */
 #ifndef NOE_CORE_BASE_FILE_H
 #define NOE_CORE_BASE_FILE_H
 
 #include "core/base/status.h"
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Reads all of path into a fresh malloc'ed block with a NUL behind it. */
@@ -29,5 +31,10 @@ NOE_NODISCARD noe_status noe_file_write_pieces(const char *path,
 /* Would noe_file_write succeed, as far as can be told? For asking before long work: a
  * temporary file is made beside path and removed. */
 NOE_NODISCARD noe_status noe_file_check_writable(const char *path, noe_error *err);
+
+/* All of n bytes through a socket, interrupted or not; false when the other side is
+ * gone (no signal is raised). */
+NOE_NODISCARD bool noe_send(int fd, const void *data, size_t n);
+NOE_NODISCARD bool noe_receive(int fd, void *data, size_t n);
 
 #endif

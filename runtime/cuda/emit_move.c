@@ -214,20 +214,27 @@ void noe_cu_set_window(noe_cu_args *a, const noe_graph *g, uint32_t node,
     }
 }
 
-noe_status noe_cu_emit_pool(noe_cu_plan *p, const noe_fusion *f, noe_error *err)
+/* A kernel from the operand, as it lies, to a value in the same order. */
+static noe_status launch_windows(noe_cu_plan *p, const noe_fusion *f,
+                                 noe_cu_kernel kernel, noe_cu_args **a, noe_error *err)
 {
-    const noe_node *n = &p->g->nodes[f->anchor];
-    const noe_shape *x = noe_cu_shape(p, f->operands[0]), *y = &n->types[0].shape;
+    const noe_shape *x = noe_cu_shape(p, f->operands[0]), *y = shape_of(p, f->last);
     noe_cu_order order;
     uint32_t args[2];
-    noe_cu_args *a;
     NOE_TRY(take(p, f->operands[0], &order, &args[1], err));
     args[0] = noe_cu_make(p, f->last, order);
     noe_shape space = noe_cu_five_axes(y);
     noe_strides strides[2] = {noe_cu_five_strides(y, order),
                               noe_cu_five_strides(x, order)};
-    NOE_TRY(
-        noe_cu_add_launch(p, NOE_CU_KERNEL_POOL, &space, strides, args, 2, &a, err));
+    return noe_cu_add_launch(p, kernel, &space, strides, args, 2, a, err);
+}
+
+noe_status noe_cu_emit_pool(noe_cu_plan *p, const noe_fusion *f, noe_error *err)
+{
+    const noe_node *n = &p->g->nodes[f->anchor];
+    const noe_shape *x = noe_cu_shape(p, f->operands[0]);
+    noe_cu_args *a;
+    NOE_TRY(launch_windows(p, f, NOE_CU_KERNEL_POOL, &a, err));
     a->op = (int)n->op;
     noe_cu_set_window(a, p->g, f->anchor, x,
                       param(p, f->anchor, NOE_PARAM_KERNEL_SHAPE)->list);
@@ -238,21 +245,13 @@ noe_status noe_cu_emit_pool(noe_cu_plan *p, const noe_fusion *f, noe_error *err)
 
 noe_status noe_cu_emit_resize(noe_cu_plan *p, const noe_fusion *f, noe_error *err)
 {
-    const noe_shape *x = noe_cu_shape(p, f->operands[0]), *y = shape_of(p, f->last);
+    const noe_shape *x = noe_cu_shape(p, f->operands[0]);
     const noe_value *scales = param(p, f->last, NOE_PARAM_SCALES);
-    noe_cu_order order;
-    uint32_t args[2];
     noe_cu_args *a;
     if (x->rank > 5)
         return noe_fail(err, NOE_ERR_UNSUPPORTED, "node %u: resize of rank %d", f->last,
                         x->rank);
-    NOE_TRY(take(p, f->operands[0], &order, &args[1], err));
-    args[0] = noe_cu_make(p, f->last, order);
-    noe_shape space = noe_cu_five_axes(y);
-    noe_strides strides[2] = {noe_cu_five_strides(y, order),
-                              noe_cu_five_strides(x, order)};
-    NOE_TRY(
-        noe_cu_add_launch(p, NOE_CU_KERNEL_RESIZE, &space, strides, args, 2, &a, err));
+    NOE_TRY(launch_windows(p, f, NOE_CU_KERNEL_RESIZE, &a, err));
     a->op = (int)param(p, f->last, NOE_PARAM_MODE)->i;
     for (int i = 0; i < 3; i++) {
         int k = i - (5 - x->rank);

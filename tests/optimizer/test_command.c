@@ -222,7 +222,8 @@ static const struct {
     {"model.onnx -o out.onnx --rules right.db --level mild", 2, "mild"},
     {"model.onnx -o out.onnx --rules right.db --search sideways", 2, "sideways"},
     {"model.onnx -o out.onnx --rules right.db --inputs in.npz --check 0", 2, "--check"},
-    {"model.onnx -o out.onnx --rules right.db --device roofline --inputs in.npz", 4, "in.npz"},
+    {"model.onnx -o out.onnx --rules right.db --device roofline --inputs in.npz", 4,
+     "in.npz"},
     {"model.onnx -o out.onnx --rules right.db --skip-rule feed", 2, "'feed'"},
     {"model.onnx -o out.onnx --rules right.db --only-rule feed", 2, "'feed'"},
     {"model.onnx -o out.onnx --rules right.db --freeze", 2, "--costs"},
@@ -231,8 +232,10 @@ static const struct {
     {"model.onnx -o out.onnx --rules right.db --device table:absent", 4, "absent"},
     {"model.onnx -o out.onnx --rules right.db --device ort:/absent/lib.so", 4,
      "/absent/lib.so"},
-    {"model.onnx -o out.onnx --rules right.db --device roofline --replay absent.log", 4, "absent.log"},
-    {"model.onnx -o out.onnx --rules right.db --device roofline --replay model.onnx", 3, "model.onnx"},
+    {"model.onnx -o out.onnx --rules right.db --device roofline --replay absent.log", 4,
+     "absent.log"},
+    {"model.onnx -o out.onnx --rules right.db --device roofline --replay model.onnx", 3,
+     "model.onnx"},
 };
 enum { N_REFUSED = sizeof refused / sizeof *refused };
 

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tests/runtime/cuda_cases.h"
-#include "core/base/rng.h"
-#include "tests/support/gen_graph.h"
-#include "tests/support/support.h"
-#include <stdio.h>
 
 #define CONV(PADS, GROUP) \
     "conv[strides=[1,1], pads=" PADS ", dilations=[1,1], group=" GROUP "]"
@@ -114,45 +110,3 @@ const noe_text_graph noe_cuda_graphs[] = {
      "return %0, %2, %3, %4, %5, %2, %1\n"},
 };
 const int noe_n_cuda_graphs = (int)(sizeof noe_cuda_graphs / sizeof *noe_cuda_graphs);
-
-noe_graph *noe_cuda_graph(noe_pool *pool, const char *text)
-{
-    noe_error err;
-    noe_graph *g = NULL;
-    noe_assert_ok(noe_graph_parse(pool, text, &g, &err), err);
-    noe_graph *filled = noe_gen_fill_weights(g, 5);
-    ck_assert_ptr_nonnull(filled);
-    noe_graph_free(g);
-    return filled;
-}
-
-static noe_ref case_operand(noe_graph *g, const noe_type *type, int k, bool is_weight)
-{
-    char name[16];
-    noe_pool *pool = g->pool;
-    size_t n = (size_t)noe_shape_elements(&type->shape);
-    float *data = noe_arena_alloc(noe_pool_arena(pool), (n + 1) * sizeof *data);
-    noe_rng rng = noe_rng_split(1, "case", (uint64_t)k);
-    for (size_t i = 0; i < n; i++)
-        data[i] = (float)(0.5 + noe_rng_unit(&rng));
-    snprintf(name, sizeof name, "x%d", k);
-    uint32_t leaf = noe_pool_add_leaf(pool, name, type, is_weight ? data : NULL,
-                                      is_weight ? n * sizeof *data : 0, NULL);
-    return noe_graph_leaf(g, is_weight ? NOE_OP_WEIGHT : NOE_OP_INPUT, leaf);
-}
-
-noe_graph *noe_cuda_case_graph(noe_pool *pool, const noe_op_case *c, int first_weight)
-{
-    noe_op_instance in;
-    noe_error err;
-    noe_ref refs[NOE_MAX_INPUTS], out;
-    noe_op_case_instance(c, &in);
-    noe_graph *g = noe_graph_new(pool);
-    for (int k = 0; k < in.n_in; k++)
-        refs[k] = case_operand(g, &in.in[k], k, k >= first_weight);
-    noe_assert_ok(noe_graph_add(g, c->op, in.params.n ? &in.params : NULL, refs,
-                                in.n_in, &out, &err),
-                  err);
-    noe_graph_add_output(g, out, "y");
-    return g;
-}

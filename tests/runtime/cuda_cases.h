@@ -14,9 +14,4 @@ typedef struct noe_text_graph {
 extern const noe_text_graph noe_cuda_graphs[];
 extern const int noe_n_cuda_graphs;
 
-/* Parsed, its weights filled. */
-noe_graph *noe_cuda_graph(noe_pool *pool, const char *text);
-/* A case as a graph; operands from first_weight on are weights in [0.5, 1.5). */
-noe_graph *noe_cuda_case_graph(noe_pool *pool, const noe_op_case *c, int first_weight);
-
 #endif

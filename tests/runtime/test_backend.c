@@ -7,7 +7,6 @@
 #include "tests/support/cases.h"
 #include "tests/support/gen_graph.h"
 #include "tests/support/support.h"
-#include "core/base/rng.h"
 #include "runtime/fuse.h"
 #include <math.h>
 #include <stdio.h>
@@ -31,38 +30,6 @@ static void tear_down(void)
     noe_pool_free(pool);
 }
 
-/* A leaf for operand k of a case; weights lie in [0.5, 1.5). */
-static noe_ref case_operand(noe_graph *g, const noe_type *type, int k, bool is_weight)
-{
-    char name[16];
-    size_t n = (size_t)noe_shape_elements(&type->shape);
-    float *data = noe_arena_alloc(noe_pool_arena(pool), (n + 1) * sizeof *data);
-    noe_rng rng = noe_rng_split(1, "case", (uint64_t)k);
-    for (size_t i = 0; i < n; i++)
-        data[i] = (float)(0.5 + noe_rng_unit(&rng));
-    snprintf(name, sizeof name, "x%d", k);
-    uint32_t leaf = noe_pool_add_leaf(pool, name, type, is_weight ? data : NULL,
-                                      is_weight ? n * sizeof *data : 0, NULL);
-    return noe_graph_leaf(g, is_weight ? NOE_OP_WEIGHT : NOE_OP_INPUT, leaf);
-}
-
-/* The case as a graph; operands from first_weight on are weights. */
-static noe_graph *case_graph(const noe_op_case *c, int first_weight)
-{
-    noe_op_instance in;
-    noe_error err;
-    noe_ref refs[NOE_MAX_INPUTS], out;
-    noe_op_case_instance(c, &in);
-    noe_graph *g = noe_graph_new(pool);
-    for (int k = 0; k < in.n_in; k++)
-        refs[k] = case_operand(g, &in.in[k], k, k >= first_weight);
-    noe_assert_ok(noe_graph_add(g, c->op, in.params.n ? &in.params : NULL, refs,
-                                in.n_in, &out, &err),
-                  err);
-    noe_graph_add_output(g, out, "y");
-    return g;
-}
-
 static void check_graph(const noe_graph *g, const char *what)
 {
     char text[500];
@@ -79,7 +46,7 @@ START_TEST(test_backend_op_case)
     noe_op_instance in;
     noe_op_case_instance(c, &in);
     for (int first_weight = 0; first_weight <= in.n_in; first_weight++) {
-        noe_graph *g = case_graph(c, first_weight);
+        noe_graph *g = noe_op_case_graph(pool, c, first_weight);
         check_graph(g, noe_op_case_text(c));
         noe_graph_free(g);
     }
@@ -91,7 +58,7 @@ START_TEST(test_backend_op_case_can_be_timed)
 {
     const noe_op_case *c = &noe_op_cases[_i];
     noe_executor_options options = {.free_layout = true, .cold_weights = _i % 8 == 0};
-    noe_graph *g = case_graph(c, 1);
+    noe_graph *g = noe_op_case_graph(pool, c, 1);
     noe_error err;
     noe_executor *e = NULL;
     noe_assert_ok(onednn->vt->prepare(onednn, g, &options, &e, &err), err);
@@ -120,7 +87,7 @@ START_TEST(test_backend_supports)
         lacks |= noe_shape_elements(s) == 0; /* no elements */
         lacks |= c->op == NOE_OP_TRANSPOSE && s->rank < 2;
     }
-    noe_graph *g = case_graph(c, 1);
+    noe_graph *g = noe_op_case_graph(pool, c, 1);
     bool supports = onednn->vt->supports(onednn, g, g->outputs[0].ref.node);
     if (in.n_in > 0)
         ck_assert_msg(supports == !lacks, "%s: supports is %d", noe_op_case_text(c),
@@ -288,20 +255,9 @@ static const struct {
                            "return %0\n"},
 };
 
-static noe_graph *parse(const char *text)
-{
-    noe_error err;
-    noe_graph *g = NULL;
-    noe_assert_ok(noe_graph_parse(pool, text, &g, &err), err);
-    noe_graph *filled = noe_gen_fill_weights(g, 5);
-    ck_assert_ptr_nonnull(filled);
-    noe_graph_free(g);
-    return filled;
-}
-
 START_TEST(test_backend_graph)
 {
-    noe_graph *g = parse(graphs[_i].text);
+    noe_graph *g = noe_text_graph_new(pool, graphs[_i].text);
     check_graph(g, graphs[_i].what);
     noe_graph_free(g);
 }
@@ -312,7 +268,7 @@ END_TEST
 START_TEST(test_backend_fused_is_unfused)
 {
     noe_error err;
-    noe_graph *g = parse(graphs[0].text), *all = noe_graph_copy(g);
+    noe_graph *g = noe_text_graph_new(pool, graphs[0].text), *all = noe_graph_copy(g);
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         if (g->nodes[i].op < NOE_OP_COUNT)
             noe_graph_add_output(all, (noe_ref){i, 0}, "also");
@@ -347,7 +303,7 @@ START_TEST(test_backend_fuses_and_stays_blocked)
 {
     noe_error err;
     noe_executor *e = NULL;
-    noe_graph *g = parse(graphs[0].text);
+    noe_graph *g = noe_text_graph_new(pool, graphs[0].text);
     noe_executor_options options = {.free_layout = true};
     noe_assert_ok(onednn->vt->prepare(onednn, g, &options, &e, &err), err);
     ck_assert_msg(e->n_calls <= 6, "%llu calls", (unsigned long long)e->n_calls);
@@ -363,10 +319,10 @@ START_TEST(test_backend_views_are_free)
     noe_executor *e = NULL;
     noe_measure m;
     noe_executor_options options = {.free_layout = true};
-    noe_graph *g = parse("%0 = input \"x\" : f32[2,6]\n"
-                         "%1 = reshape[shape=[3,4]](%0) : f32[3,4]\n"
-                         "%2 = flatten[axis=0](%1) : f32[1,12]\n"
-                         "return %2\n");
+    noe_graph *g = noe_text_graph_new(pool, "%0 = input \"x\" : f32[2,6]\n"
+                                            "%1 = reshape[shape=[3,4]](%0) : f32[3,4]\n"
+                                            "%2 = flatten[axis=0](%1) : f32[1,12]\n"
+                                            "return %2\n");
     noe_assert_ok(onednn->vt->prepare(onednn, g, &options, &e, &err), err);
     ck_assert_uint_eq(e->n_calls, 0);
     noe_assert_ok(onednn->vt->time(e, &m, &err), err);
@@ -379,7 +335,7 @@ END_TEST
 START_TEST(test_backend_threads_agree)
 {
     noe_error err;
-    noe_graph *g = parse(graphs[0].text);
+    noe_graph *g = noe_text_graph_new(pool, graphs[0].text);
     noe_arena arena = {0};
     float **inputs = noe_gen_inputs(g, &arena, 2), **outputs[2];
     for (int k = 0; k < 2; k++) {

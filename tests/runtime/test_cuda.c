@@ -102,7 +102,7 @@ static void check_case(noe_cuda_type type, noe_cuda_layout layout, int i,
     noe_op_case_instance(c, &in);
     noe_backend *b = open_device(type, layout);
     for (int first_weight = 0; first_weight <= in.n_in; first_weight++) {
-        noe_graph *g = noe_cuda_case_graph(pool, c, first_weight);
+        noe_graph *g = noe_op_case_graph(pool, c, first_weight);
         check_graph(b, g, tolerance, noe_op_case_text(c));
         noe_graph_free(g);
     }
@@ -134,7 +134,7 @@ static void time_case(noe_backend *b, int i)
 {
     noe_error err;
     noe_executor_options options = {.free_layout = true, .cold_weights = i % 2};
-    noe_graph *g = noe_cuda_case_graph(pool, &noe_op_cases[i], 1);
+    noe_graph *g = noe_op_case_graph(pool, &noe_op_cases[i], 1);
     noe_executor *e = NULL;
     noe_measure m;
     noe_assert_ok(b->vt->prepare(b, g, &options, &e, &err), err);
@@ -163,7 +163,7 @@ static void check_graphs(void)
     for (int layout = NOE_CUDA_AUTO; layout <= NOE_CUDA_LAST; layout++) {
         noe_backend *b = open_device(NOE_CUDA_F32, (noe_cuda_layout)layout);
         for (int i = 0; i < noe_n_cuda_graphs; i++) {
-            noe_graph *g = noe_cuda_graph(pool, noe_cuda_graphs[i].text);
+            noe_graph *g = noe_text_graph_new(pool, noe_cuda_graphs[i].text);
             check_graph(b, g, NOE_BACKEND_TOLERANCE, noe_cuda_graphs[i].what);
             noe_graph_free(g);
         }
@@ -231,7 +231,7 @@ static noe_executor *prepare(noe_backend *b, const char *text, bool cold)
     noe_error err;
     noe_executor *e = NULL;
     noe_executor_options options = {.free_layout = true, .cold_weights = cold};
-    noe_graph *g = noe_cuda_graph(pool, text);
+    noe_graph *g = noe_text_graph_new(pool, text);
     noe_assert_ok(b->vt->prepare(b, g, &options, &e, &err), err);
     noe_graph_free(g);
     return e;
@@ -463,7 +463,7 @@ START_TEST(test_cuda_any_call_fails)
 {
     static const int statuses[] = {cudaErrorMemoryAllocation,
                                    CUDNN_STATUS_NOT_SUPPORTED, cudaErrorIllegalAddress};
-    noe_graph *g = noe_cuda_graph(pool, conv_text);
+    noe_graph *g = noe_text_graph_new(pool, conv_text);
     int status = statuses[_i % 3], n_failed = 0, n = 1;
     bool timed = _i > 0, both = _i == 3; /* both: a failure in one layout is no harm */
     for (bool reached = true; reached; n += 1 + n / 5) {
@@ -520,7 +520,7 @@ START_TEST(test_cuda_out_of_memory)
 {
     noe_error err;
     noe_backend *b = open_device(NOE_CUDA_F32, NOE_CUDA_FIRST);
-    noe_graph *g = noe_cuda_graph(pool, product_text);
+    noe_graph *g = noe_text_graph_new(pool, product_text);
     control->memory = 2000;
     noe_assert_fails(use_device(b, g, true, &err), NOE_ERR_LIMIT, err, "out of memory");
     control->memory = untouched.memory;
@@ -536,7 +536,7 @@ START_TEST(test_cuda_lost_device)
     noe_error err;
     noe_backend *b = open_device(NOE_CUDA_F32, NOE_CUDA_FIRST);
     noe_executor *old = prepare(b, unary_text, false);
-    noe_graph *g = noe_cuda_graph(pool, product_text);
+    noe_graph *g = noe_text_graph_new(pool, product_text);
     snprintf(control->fail_call, sizeof control->fail_call, "cuLaunchKernel");
     control->fail_after = 1;
     control->fail_status = cudaErrorIllegalAddress;
@@ -558,7 +558,7 @@ START_TEST(test_cuda_lost_for_good)
 {
     noe_error err;
     noe_backend *b = open_device(NOE_CUDA_F32, NOE_CUDA_FIRST);
-    noe_graph *g = noe_cuda_graph(pool, unary_text);
+    noe_graph *g = noe_text_graph_new(pool, unary_text);
     snprintf(control->fail_call, sizeof control->fail_call, "cudaGraphLaunch");
     control->fail_after = 1;
     control->fail_status = cudaErrorLaunchFailure;
@@ -651,7 +651,7 @@ START_TEST(test_cuda_module)
         "92800 cublaslt 130100 f16 nhwc");
     ck_assert_str_eq(control->arch, "--gpu-architecture=sm_90");
     ck_assert_uint_eq(b->cache_bytes, 1 << 16);
-    noe_graph *g = noe_cuda_graph(pool, conv_text);
+    noe_graph *g = noe_text_graph_new(pool, conv_text);
     check_graph(b, g, noe_cuda_tolerance(NOE_CUDA_F16), "in the module");
     noe_graph_free(g);
     b->vt->close(b);

@@ -54,7 +54,7 @@ START_TEST(test_gpu_op_cases)
     open_device(type, _i % 3);
     for (int i = 0; i < noe_n_op_cases; i++) {
         char text[500];
-        noe_graph *g = noe_cuda_case_graph(pool, &noe_op_cases[i], 1);
+        noe_graph *g = noe_op_case_graph(pool, &noe_op_cases[i], 1);
         if (!agrees(g, type, text, sizeof text)) {
             printf("%s: %s: %s\n", device->description,
                    noe_op_case_text(&noe_op_cases[i]), text);
@@ -73,7 +73,7 @@ START_TEST(test_gpu_graphs)
     open_device(type, _i % 3);
     for (int i = 0; i < noe_n_cuda_graphs; i++) {
         char text[500];
-        noe_graph *g = noe_cuda_graph(pool, noe_cuda_graphs[i].text);
+        noe_graph *g = noe_text_graph_new(pool, noe_cuda_graphs[i].text);
         ck_assert_msg(agrees(g, type, text, sizeof text), "%s: %s: %s",
                       device->description, noe_cuda_graphs[i].what, text);
         noe_graph_free(g);
@@ -157,7 +157,7 @@ START_TEST(test_gpu_out_of_memory)
                      err, "cudaErrorMemoryAllocation");
     noe_graph_free(g);
     noe_buf_clear(&b);
-    g = noe_cuda_graph(pool, noe_cuda_graphs[0].text);
+    g = noe_text_graph_new(pool, noe_cuda_graphs[0].text);
     ck_assert_msg(agrees(g, NOE_CUDA_F32, text, sizeof text), "%s", text);
     noe_graph_free(g);
     close_device();

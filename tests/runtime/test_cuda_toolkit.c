@@ -68,7 +68,7 @@ static void plan_all(noe_cu_device *d, noe_cu_order order, int *n_calls, int *n_
 {
     noe_error err;
     for (int i = 0; i < noe_n_cuda_graphs; i++) {
-        noe_graph *g = noe_cuda_graph(pool, noe_cuda_graphs[i].text);
+        noe_graph *g = noe_text_graph_new(pool, noe_cuda_graphs[i].text);
         noe_cu_plan p;
         noe_assert_ok(noe_cu_plan_graph(&p, d, g, order, false, &err), err);
         *n_calls += count_steps(&p, NOE_CU_CONVOLVE);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A build without oneDNN (NOETHER_ONEDNN=OFF) says so, and the reference still computes.
+ * A build without oneDNN (NOETHER_ONEDNN=OFF) says so, and the reference still
+ * computes.
  */
 #include "runtime/runtime.h"
 #include "tests/support/support.h"

@@ -6,6 +6,7 @@
 #ifndef NOE_TESTS_CASES_H
 #define NOE_TESTS_CASES_H
 
+#include "core/graph.h"
 #include "core/rule.h"
 
 typedef struct noe_op_case {
@@ -32,5 +33,10 @@ int noe_shapes_parse(const char *text, noe_shape *shapes, int max);
 /* "conv[pads=[1,1,1,1]] of [1,2,5,6] [3,2,3,2]", for messages; valid until the next
  * call. */
 const char *noe_op_case_text(const noe_op_case *c);
+
+/* A case as a graph; operands from first_weight on are weights in [0.5, 1.5). */
+noe_graph *noe_op_case_graph(noe_pool *pool, const noe_op_case *c, int first_weight);
+/* A graph in the text form, its weights filled. */
+noe_graph *noe_text_graph_new(noe_pool *pool, const char *text);
 
 #endif
