@@ -97,11 +97,15 @@ static void join(noe_explainer *p, uint32_t x, uint32_t y)
     *parent_of(p, find(p, x)) = find(p, y);
 }
 
-uint32_t noe_enode_key(const noe_enode *e)
+uint32_t noe_enode_repeats(const noe_enode *e)
 {
     uint32_t n_var_leaves = (uint32_t)(e->n_leaves - e->n_constants);
-    uint32_t repeats = n_var_leaves > e->n_vars ? n_var_leaves - e->n_vars : 0;
-    return e->n_constants * 64u + repeats * 8u;
+    return n_var_leaves > e->n_vars ? n_var_leaves - e->n_vars : 0;
+}
+
+uint32_t noe_enode_key(const noe_enode *e)
+{
+    return e->n_constants * 64u + noe_enode_repeats(e) * 8u;
 }
 
 /* Whether e-node x is a better representative than y. */

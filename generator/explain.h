@@ -46,6 +46,8 @@ bool noe_explain_is_joined(noe_explainer *x, uint32_t e);
 
 /* Small is general: constants weigh most, then variables that occur again. */
 uint32_t noe_enode_key(const noe_enode *e);
+/* Leaves that are variables, beyond the first of each. */
+uint32_t noe_enode_repeats(const noe_enode *e);
 /* Whether a class has a name of its own, beside its e-nodes: a leaf, zeros or ones. */
 bool noe_class_stands_alone(const noe_universe *u, uint32_t value);
 

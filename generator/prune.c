@@ -377,21 +377,23 @@ static int compare_gains(const void *a, const void *b)
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* Explained classes in which a general e-node costs more than another one. */
+/* Explained classes in which a general e-node costs more than another one. Where heavy
+ * operators become one, they may share an operand. */
 static void collect_gains(const noe_universe *u, gain **gains, uint32_t *n)
 {
     uint32_t cap = 0;
     for (uint32_t e = 0; e < u->n_enodes; e++) {
         const noe_enode *x = &u->enodes[e];
-        if (!x->is_canonical || noe_enode_key(x) != 0 || x->n_runtime == 0 ||
-            noe_class_stands_alone(u, x->value))
+        if (!x->is_canonical || x->n_constants > 0 || noe_enode_repeats(x) > 1 ||
+            x->n_runtime == 0 || noe_class_stands_alone(u, x->value))
             continue;
         const noe_enode *first = &u->enodes[u->classes[x->value].first - 1];
         if (first->n_vars != x->n_vars)
             continue; /* some variable does not matter */
         uint32_t best = find_cheaper(u, e);
         gain g = {e, best, cost_of(x) - cost_of(&u->enodes[best])};
-        if (best != e)
+        bool merges = u->enodes[best].n_heavy < x->n_heavy;
+        if (best != e && (merges || noe_enode_repeats(x) == 0))
             NOE_PUSH(*gains, *n, cap, g);
     }
     if (*n)

@@ -289,6 +289,39 @@ START_TEST(test_prune_keeps_constants_at_every_level)
 }
 END_TEST
 
+/* A kernel of one element is a larger one with zeros around it, so this follows from
+ * laws of two operators. It is worth having all the same, though x1 occurs twice: by
+ * these laws a search first pays for a larger kernel. */
+START_TEST(test_prune_keeps_merges_of_what_shares_an_operand)
+{
+    noe_space *spaces = noe_calloc(NOE_SPACE_MAX, sizeof *spaces);
+    noe_error err = {0};
+    int n_spaces, n = 0;
+    noe_assert_ok(noe_space_build("image:conv,add,pad", spaces, &n_spaces, &err), err);
+    ck_assert_int_eq(n_spaces, 1);
+    pruned p = prune(&spaces[0], 3, 1);
+#define CONV(PADS, W) \
+    "conv[strides=[1,1], pads=[" PADS "], dilations=[1,1], group=1](x1, " W ")"
+    static const char merge[] =
+        "add(" CONV("1,1,1,1", "w1") ", " CONV("0,0,0,0", "p1") ") == " CONV(
+            "1,1,1,1", "add(w1, pad[pads=[0,0,1,1,0,0,1,1]](p1))");
+#undef CONV
+    for (int i = 0; i < p.n; i++) {
+        char *text = text_of(&p.p[i]);
+        if (strcmp(text, merge) == 0) {
+            ck_assert_int_eq(p.p[i].kind, NOE_PAIR_DERIVED);
+            ck_assert_int_eq(p.p[i].use, NOE_USE_HEAVY);
+            ck_assert(!p.p[i].is_deferred);
+            n++;
+        }
+        free(text);
+    }
+    ck_assert_int_eq(n, 1);
+    noe_pairs_free(p.p, p.n);
+    free(spaces);
+}
+END_TEST
+
 START_TEST(test_prune_is_that_of_one_thread)
 {
     noe_space space = tiny_space("add mul matmul relu concat transpose");
@@ -320,6 +353,7 @@ Suite *suite_prune(void)
     tcase_add_loop_test(tc, test_prune_does_not_prove_in_a_circle, 0,
                         (int)(sizeof circles / sizeof *circles));
     tcase_add_test(tc, test_prune_keeps_constants_at_every_level);
+    tcase_add_test(tc, test_prune_keeps_merges_of_what_shares_an_operand);
     tcase_add_test(tc, test_prune_is_that_of_one_thread);
     tcase_add_test(tc, test_minimize_defers_what_follows);
     tcase_add_test(tc, test_minimize_derives_from_what_comes_before);
