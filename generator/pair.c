@@ -316,6 +316,20 @@ void noe_pair_costs(const noe_pair *pair, int cost[2], bool *has_weight_op)
     }
 }
 
+/* Constants that are not folded into a weight: operands of what data goes through. */
+static bool has_constant_operand(const noe_pair *pair)
+{
+    bool is = false;
+    for (int i = 0; i < pair->n_nodes; i++) {
+        const noe_pair_node *n = &pair->nodes[i];
+        for (int k = 0; k < n->n_in && !n->is_weight; k++) {
+            const noe_pair_node *in = &pair->nodes[n->in[k]];
+            is = is || (!in->is_var && in->n_in == 0);
+        }
+    }
+    return is;
+}
+
 noe_pair_use noe_pair_use_of(const noe_pair *pair, int min_gain)
 {
     uint32_t vars[2], n_constants[2], n_uses[2];
@@ -325,7 +339,8 @@ noe_pair_use noe_pair_use_of(const noe_pair *pair, int min_gain)
     noe_pair_variables(pair, vars);
     noe_pair_count_leaves(pair, n_constants, n_uses);
     int gain = abs(cost[0] - cost[1]), cheap = cost[0] < cost[1] ? 0 : 1;
-    if (gain < (has_weight_op ? 1 : min_gain) || n_constants[0] + n_constants[1] > 0 ||
+    if (gain < (has_weight_op ? 1 : min_gain) || has_constant_operand(pair) ||
+        n_constants[!cheap] > 0 || n_constants[cheap] > 1 ||
         (vars[cheap] & ~vars[!cheap]) ||
         n_uses[cheap] != (uint32_t)__builtin_popcount(vars[cheap]))
         return NOE_USE_NONE;

@@ -350,6 +350,13 @@ static int cost_of(const noe_enode *e)
     return (NOE_HEAVY_COST - 1) * e->n_heavy + e->n_runtime;
 }
 
+/* x + op(x, w) as op(x, w + 1), whatever 1 is there. */
+static bool takes_in(const noe_enode *x, const noe_enode *y)
+{
+    return y->n_constants == 1 && noe_enode_repeats(x) == 1 &&
+           noe_enode_repeats(y) == 0 && y->n_heavy > 0 && y->n_heavy == x->n_heavy;
+}
+
 /* The cheapest e-node of e's class that has the same variables as often. */
 static uint32_t find_cheaper(const noe_universe *u, uint32_t e)
 {
@@ -357,8 +364,8 @@ static uint32_t find_cheaper(const noe_universe *u, uint32_t e)
     uint32_t best = e;
     for (uint32_t f = u->classes[x->value].first; f; f = u->enodes[f - 1].next) {
         const noe_enode *y = &u->enodes[f - 1];
-        if (cost_of(y) < cost_of(&u->enodes[best]) && y->n_constants == 0 &&
-            y->n_vars == x->n_vars)
+        if (cost_of(y) < cost_of(&u->enodes[best]) && y->n_vars == x->n_vars &&
+            (y->n_constants == 0 || takes_in(x, y)))
             best = f - 1;
     }
     return best;
@@ -378,7 +385,8 @@ static int compare_gains(const void *a, const void *b)
 }
 
 /* Explained classes in which a general e-node costs more than another one. Where heavy
- * operators become one, they may share an operand. */
+ * operators become one, or one takes in what it is added to, they may share an operand.
+ */
 static void collect_gains(const noe_universe *u, gain **gains, uint32_t *n)
 {
     uint32_t cap = 0;
@@ -392,7 +400,8 @@ static void collect_gains(const noe_universe *u, gain **gains, uint32_t *n)
             continue; /* some variable does not matter */
         uint32_t best = find_cheaper(u, e);
         gain g = {e, best, cost_of(x) - cost_of(&u->enodes[best])};
-        bool merges = u->enodes[best].n_heavy < x->n_heavy;
+        const noe_enode *y = &u->enodes[best];
+        bool merges = y->n_heavy < x->n_heavy || takes_in(x, y);
         if (best != e && (merges || noe_enode_repeats(x) == 0))
             NOE_PUSH(*gains, *n, cap, g);
     }
