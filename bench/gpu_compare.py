@@ -1,58 +1,106 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The same two models in other runtimes on the GPU: gpu_compare.py BEFORE AFTER DTYPE
+"""A model in another runtime: gpu_compare.py RUNTIME MODEL.onnx DTYPE [DEVICE]
 
-Comment lines for bench/gpu.sh's table: medians of 50 runs, host and device synchronised.
-ONNX Runtime's CUDA provider runs the files as they are (f32, which it computes in tf32
-where the device has it). PyTorch needs the package onnx2torch to read them; eager and
-torch.compile, in DTYPE. What is not installed is named.
+RUNTIME: "eager" or "compile" (PyTorch), "ort" (ONNX Runtime's CUDA provider; it runs
+the file as it is: f32, in tf32 where DTYPE says so), or "noether" (ours). DEVICE: cuda, or
+cpu to try the script. Prints microseconds a run, or "-" and the reason why there are none.
+
+PyTorch's times are device events around runs in a row, as noether-optimize's are; those
+of ONNX Runtime the host's clock around runs that are waited for.
 """
 import statistics
 import sys
 import time
 
-RUNS, WARM_UP = 50, 10
+BATCHES, SECONDS, WARM_UP = 9, 0.05, 10
 
 
-def median_us(run):
+class NotHere(Exception):
+    pass
+
+
+def host_clock(run, n):
+    start = time.perf_counter()
+    for _ in range(n):
+        run()
+    return time.perf_counter() - start
+
+
+def median_us(run, clock=host_clock):
+    """Of batches of about SECONDS."""
     for _ in range(WARM_UP):
         run()
-    times = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return 1e6 * statistics.median(times)
+    n = max(1, int(SECONDS / max(clock(run, 3) / 3, 1e-6)))
+    return 1e6 * statistics.median(clock(run, n) / n for _ in range(BATCHES))
 
 
-def inputs_of(path):
+def random_inputs(graph):
     import numpy as np
-    import onnx
-    model = onnx.load(path)
-    weights = {w.name for w in model.graph.initializer}
-    rng, inputs = np.random.default_rng(1), {}
-    for value in model.graph.input:
-        tensor = value.type.tensor_type
-        if value.name in weights:
-            continue
-        shape = [d.dim_value or 1 for d in tensor.shape.dim]
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
-        inputs[value.name] = rng.standard_normal(shape).astype(dtype)
-    return model, inputs
+    rng = np.random.default_rng(1)
+    inputs = {}
+    for value in graph.inputs:
+        if value.dims is None or None in value.dims:
+            raise NotHere(f"the shape of {value.name} is open")
+        inputs[value.name] = rng.standard_normal(value.dims).astype(value.dtype)
+    return inputs
 
 
-def onnxruntime_us(path):
-    import onnxruntime as ort
-    if "CUDAExecutionProvider" not in ort.get_available_providers():
-        raise ImportError("onnxruntime has no CUDA provider")
-    session = ort.InferenceSession(path, providers=["CUDAExecutionProvider"])
-    _, inputs = inputs_of(path)
+def torch_us(graph, dtype, device, compiled):
+    try:
+        import torch
+    except ImportError:
+        raise NotHere("no PyTorch") from None
+    from torch_network import network
+    if device == "cuda" and not torch.cuda.is_available():
+        raise NotHere("PyTorch sees no GPU")
+    torch.backends.cuda.matmul.allow_tf32 = dtype == "tf32"
+    torch.backends.cudnn.allow_tf32 = dtype == "tf32"
+    torch.backends.cudnn.benchmark = True  # the best of its engines too
+    to = {"f16": torch.float16, "bf16": torch.bfloat16}.get(dtype, torch.float32)
+    try:
+        net = network(graph).to(device).to(to)
+    except KeyError as lacking:
+        raise NotHere(f"operator {lacking} is not in torch_network.py") from None
+    args = [torch.from_numpy(v).to(device) for v in random_inputs(graph).values()]
+    args = [a.to(to) if a.is_floating_point() else a for a in args]
+    if compiled:
+        net = torch.compile(net, mode="reduce-overhead")  # CUDA graphs
+
+    def event_clock(run, n):
+        first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        first.record()
+        for _ in range(n):
+            run()
+        last.record()
+        last.synchronize()
+        return first.elapsed_time(last) * 1e-3
+
+    with torch.inference_mode():
+        return median_us(lambda: net(*args),
+                         event_clock if device == "cuda" else host_clock)
+
+
+def ort_us(graph, path, dtype, device):
+    if dtype not in ("f32", "tf32"):
+        raise NotHere("the file is f32")
+    try:
+        import onnxruntime as ort
+    except ImportError:
+        raise NotHere("no ONNX Runtime") from None
+    provider = {"cuda": "CUDAExecutionProvider", "cpu": "CPUExecutionProvider"}[device]
+    if provider not in ort.get_available_providers():
+        raise NotHere("ONNX Runtime has no CUDA provider")
+    options = {"use_tf32": int(dtype == "tf32")} if device == "cuda" else {}
+    session = ort.InferenceSession(path, providers=[(provider, options)])
+    if session.get_providers()[0] != provider:
+        raise NotHere("ONNX Runtime's CUDA provider does not start")
     binding = session.io_binding()
-    for name, value in inputs.items():
-        binding.bind_ortvalue_input(
-            name, ort.OrtValue.ortvalue_from_numpy(value, "cuda", 0))
+    for name, value in random_inputs(graph).items():
+        binding.bind_ortvalue_input(name,
+                                    ort.OrtValue.ortvalue_from_numpy(value, device, 0))
     for output in session.get_outputs():
-        binding.bind_output(output.name, "cuda")
+        binding.bind_output(output.name, device)
 
     def run():
         session.run_with_iobinding(binding)
@@ -60,40 +108,20 @@ def onnxruntime_us(path):
     return median_us(run)
 
 
-def torch_us(path, dtype, compiled):
-    import torch
-    import onnx2torch
-    model, inputs = inputs_of(path)
-    types = {"f16": torch.float16, "bf16": torch.bfloat16}
-    torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = \
-        dtype == "tf32"
-    net = onnx2torch.convert(model).cuda().eval().to(types.get(dtype, torch.float32))
-    args = [torch.from_numpy(v).cuda() for v in inputs.values()]
-    args = [a.to(types[dtype]) if dtype in types and a.is_floating_point() else a
-            for a in args]
-    if compiled:
-        net = torch.compile(net, mode="max-autotune")
-
-    @torch.inference_mode()
-    def run():
-        net(*args)
-        torch.cuda.synchronize()
-    return median_us(run)
-
-
 def main():
-    before, after, dtype = sys.argv[1:]
-    for what, measure in (
-            ("onnxruntime cuda", onnxruntime_us),
-            ("torch eager", lambda path: torch_us(path, dtype, False)),
-            ("torch.compile", lambda path: torch_us(path, dtype, True))):
-        times = []
-        for path in (before, after):
-            try:
-                times.append("%.1f us" % measure(path))
-            except Exception as error:  # one runtime less is no reason to stop
-                times.append("%s: %s" % (type(error).__name__, str(error).split("\n")[0]))
-        print("#   %s: before %s, after %s" % (what, *times))
+    runtime, path, dtype, device = (sys.argv[1:] + ["cuda"])[:4]
+    import noether
+    graph = noether.load(path)
+    try:
+        us = (ort_us(graph, path, dtype, device) if runtime == "ort" else
+              1e3 * graph.run_time(device=device, dtype=dtype) if runtime == "noether" else
+              torch_us(graph, dtype, device, runtime == "compile"))
+        print(f"{us:.1f}")
+    except NotHere as why:
+        print(f"- {why}")
+    except Exception as error:  # one cell less is no reason to stop
+        print(f"- {type(error).__name__}: {str(error).splitlines()[0][:80]}")
 
 
-main()
+if __name__ == "__main__":
+    main()

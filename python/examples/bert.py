@@ -34,10 +34,10 @@ def attention(graph, x, heads):
     return dense(graph, graph.reshape(y, (n, length, hidden)), hidden)
 
 
-def build(layers=12, hidden=768, heads=12, length=128):
+def build(layers=12, hidden=768, heads=12, length=128, batch=1):
     """BERT's encoder: Devlin et al., NAACL'19."""
     graph = Network()
-    x = graph.new_input(dims=(1, length, hidden), name="embeddings")
+    x = graph.new_input(dims=(batch, length, hidden), name="embeddings")
     for _ in range(layers):
         x = norm(graph, graph.add(x, attention(graph, x, heads)))
         y = dense(graph, x, 4 * hidden, lambda t: gelu(graph, t))

@@ -29,7 +29,9 @@ def run(build, small):
     that a test has time for."""
     parser = argparse.ArgumentParser(description=build.__doc__)
     parser.add_argument("--small", action="store_true", help="a small network")
+    parser.add_argument("--batch", type=int, default=1, help="inputs at a time")
     parser.add_argument("--save", metavar="FILE", help="write the network as it is")
+    parser.add_argument("--only-save", metavar="FILE", help="the same, and stop there")
     parser.add_argument("-o", "--output", metavar="FILE", help="write the result")
     parser.add_argument("--rules", metavar="FILE")
     parser.add_argument("--costs", metavar="FILE")
@@ -37,9 +39,11 @@ def run(build, small):
     parser.add_argument("--budget", type=int, default=300)
     parser.add_argument("--time-limit", type=float)
     args = parser.parse_args()
-    graph = build(**(small if args.small else {}))
-    if args.save:
-        graph.save(args.save)
+    graph = build(**(small if args.small else {}), batch=args.batch)
+    for path in filter(None, (args.save, args.only_save)):
+        graph.save(path)
+    if args.only_save:
+        return
     better = noether.optimize(graph, budget=args.budget, rules=args.rules,
                               costs=args.costs, device=args.device,
                               time_limit=args.time_limit)

@@ -29,11 +29,11 @@ def cell(graph, before, x, channels):
     return graph.concat(1, [v for i, v in enumerate(values) if i not in used])
 
 
-def build(size=32, channels=36, cells=6, classes=10):
+def build(size=32, channels=36, cells=6, classes=10, batch=1):
     """A network like ENAS finds: Pham et al., Efficient neural architecture search,
     ICML'18."""
     graph = Network()
-    x = graph.new_input(dims=(1, 3, size, size), name="image")
+    x = graph.new_input(dims=(batch, 3, size, size), name="image")
     before = x = conv_bn(graph, x, channels, (3, 3), relu=False)
     for i in range(cells):
         if i in (cells // 3, 2 * cells // 3) and i > 0:

@@ -61,10 +61,10 @@ def block_e(graph, x, w):
                         [pooled(graph, x, 12 * w)])
 
 
-def build(size=299, w=16, repeats=4, classes=1000):
+def build(size=299, w=16, repeats=4, classes=1000, batch=1):
     """Inception-v3: Szegedy et al., Rethinking the Inception architecture, CVPR'16."""
     graph = Network()
-    x = graph.new_input(dims=(1, 3, size, size), name="image")
+    x = graph.new_input(dims=(batch, 3, size, size), name="image")
     x = chain(graph, x, (2 * w, (3, 3), 2, "VALID"), (2 * w, (3, 3), 1, "VALID"),
               (4 * w, (3, 3)))
     x = chain(graph, grid(graph, x), (5 * w, (1, 1)), (12 * w, (3, 3), 1, "VALID"))

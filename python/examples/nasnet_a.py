@@ -52,10 +52,10 @@ def reduction_cell(graph, before, x, channels):
     return graph.concat(1, [b, c, d, e])
 
 
-def build(size=224, channels=128, cells=5, classes=1000):
+def build(size=224, channels=128, cells=5, classes=1000, batch=1):
     """NASNet-A: Zoph et al., Learning transferable architectures, CVPR'18."""
     graph = Network()
-    x = graph.new_input(dims=(1, 3, size, size), name="image")
+    x = graph.new_input(dims=(batch, 3, size, size), name="image")
     before = x = conv_bn(graph, x, channels // 2, (3, 3), 2, relu=False)
     for stage in range(3):
         for _ in range(cells):

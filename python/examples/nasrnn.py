@@ -19,13 +19,13 @@ def cell(graph, x, h, weights):
     return tanh(graph.mul(right[0], right[1]))
 
 
-def build(hidden=512, length=5):
+def build(hidden=512, length=5, batch=1):
     """NasRNN: Zoph and Le, Neural architecture search, ICLR'17; unrolled."""
     graph = Network()
     weights = [graph.new_weight(dims=(hidden, hidden)) for _ in range(16)]
-    h = graph.new_input(dims=(1, hidden), name="state")
+    h = graph.new_input(dims=(batch, hidden), name="state")
     for i in range(length):
-        h = cell(graph, graph.new_input(dims=(1, hidden), name=f"x{i}"), h, weights)
+        h = cell(graph, graph.new_input(dims=(batch, hidden), name=f"x{i}"), h, weights)
     return graph
 
 

@@ -12,10 +12,11 @@ def block(graph, x, width, stride, groups, out):
     return graph.relu(graph.add(y, x))
 
 
-def build(size=224, width=64, depths=(3, 4, 6, 3), classes=1000, groups=1, base=1):
+def build(size=224, width=64, depths=(3, 4, 6, 3), classes=1000, groups=1, base=1,
+          batch=1):
     """ResNet-50: He et al., Deep residual learning for image recognition, CVPR'16."""
     graph = Network()
-    x = graph.new_input(dims=(1, 3, size, size), name="image")
+    x = graph.new_input(dims=(batch, 3, size, size), name="image")
     x = conv_bn(graph, x, width, (7, 7), 2)
     x = graph.maxpool2d(input=x, kernels=(3, 3), strides=(2, 2), padding="SAME")
     for stage, depth in enumerate(depths):

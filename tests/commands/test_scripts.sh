@@ -114,4 +114,12 @@ counted empty-suite 0 0 "1 passed, 1 failed, 0 skipped" 1
 start
 : >"$work/lint"
 counted nothing-ran 0 0 "0 passed, 1 failed, 0 skipped" 1
+# Without a GPU nothing is built, nothing written, and it is said why.
+if command -v nvidia-smi >/dev/null; then
+  echo "SKIP scripts.gpu-says-what-is-missing: skipped: there is a GPU"
+else
+  output=$("$source_dir/bench/gpu.sh" "$work/none.db" "$work/results" 2>&1)
+  [ $? = 1 ] && grep -q 'error: no nvidia-smi' <<<"$output" && [ ! -e "$work/results" ]
+  verdict gpu-says-what-is-missing $?
+fi
 exit $failed

@@ -287,6 +287,8 @@ def example_case(name):
     def run():
         module = importlib.import_module(name)
         graph = module.build(**module.SMALL)
+        batch = module.build(**module.SMALL, batch=3)
+        assert [i.dims for i in batch.inputs] == [(3, *i.dims[1:]) for i in graph.inputs]
         better = noether.optimize(graph, budget=5, device="roofline")
         assert better.report.facts["check"]["inputs"] == 3
         compare(graph.serialize(), better.serialize())
@@ -295,7 +297,7 @@ def example_case(name):
 
 
 for example in ("resnet50", "resnext50", "inceptionv3", "nasnet_a", "nasrnn", "bert",
-                "enas"):
+                "enas", "squeezenet"):
     CASES.append((f"example_{example}", example_case(example)))
 
 
