@@ -4,6 +4,7 @@
  */
 #include "core/rule.h"
 #include <ctype.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 noe_hash128 noe_rule_id(const noe_rule *rule)
@@ -22,6 +23,14 @@ noe_rule noe_rule_reversed(const noe_rule *rule)
     memcpy(r.rhs, rule->lhs, sizeof r.rhs);
     r.is_reversed = !rule->is_reversed;
     return r;
+}
+
+noe_rule *noe_rule_pack(const noe_rule *rule)
+{
+    size_t size = offsetof(noe_rule, terms) + rule->n_terms * sizeof *rule->terms;
+    noe_rule *packed = noe_malloc(size);
+    memcpy(packed, rule, size);
+    return packed;
 }
 
 /* Marks the nodes of one side. Nodes have smaller-numbered inputs. */

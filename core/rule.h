@@ -102,8 +102,6 @@ typedef struct noe_variable {
 typedef struct noe_rule {
     noe_pattern_node nodes[NOE_RULE_MAX_NODES];
     uint16_t n_nodes;
-    noe_term terms[NOE_RULE_MAX_TERMS];
-    uint16_t n_terms;
     noe_variable vars[NOE_RULE_MAX_VARS];
     uint16_t n_vars;
     noe_variable pvars[NOE_RULE_MAX_PVARS];
@@ -112,7 +110,13 @@ typedef struct noe_rule {
     uint16_t n_roots;
     uint16_t where;   /* condition term, or NOE_TERM_ABSENT */
     bool is_reversed; /* made by noe_rule_reversed: proved from right to left */
+    uint16_t n_terms;
+    noe_term terms[NOE_RULE_MAX_TERMS]; /* last: see noe_rule_pack */
 } noe_rule;
+
+/* A copy (free) that ends behind the last term in use, a sixth of the size for most
+ * rules: to be read by its members, never copied whole. */
+noe_rule *noe_rule_pack(const noe_rule *rule);
 
 /* What variables stand for in one instance. */
 typedef struct noe_binding {

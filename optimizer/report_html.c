@@ -318,7 +318,7 @@ static void put_rule(page *p, int i, double gain)
 {
     const noe_usable_rule *u = p->job->rules.rules[i];
     noe_buf where = {0};
-    noe_rule_print_where(&where, &u->rule);
+    noe_rule_print_where(&where, u->rule);
     noe_buf_printf(
         p->b,
         "<div class=\"card\"><h3>%d\xc3\x97 <span class=\"mono\">%.10s</span>"
@@ -331,14 +331,14 @@ static void put_rule(page *p, int i, double gain)
                    noe_numeric_class_name(u->numeric));
     put_gain(p, gain);
     noe_buf_puts(p->b, "\n<div class=\"sides\"><div>");
-    noe_draw_side(p->drawer, &u->rule, false, p->b);
+    noe_draw_side(p->drawer, u->rule, false, p->b);
     noe_buf_puts(p->b, "</div><div class=\"arrow\">\xe2\x87\x92</div><div>");
-    noe_draw_side(p->drawer, &u->rule, true, p->b);
+    noe_draw_side(p->drawer, u->rule, true, p->b);
     noe_buf_puts(p->b, "</div></div>\n");
     noe_buf_puts(p->b, "<code>");
-    put_side(p, &u->rule, false);
+    put_side(p, u->rule, false);
     noe_buf_puts(p->b, " => ");
-    put_side(p, &u->rule, true);
+    put_side(p, u->rule, true);
     noe_buf_puts(p->b, "</code>");
     if (where.len > 0) {
         noe_buf_puts(p->b, "<p class=\"small\">where <code>");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/rules.h"
+#include "core/base/hash.h"
 #include "core/field_check.h"
 #include <stdlib.h>
 
@@ -7,10 +8,12 @@ void noe_rule_set_clear(noe_rule_set *s)
 {
     for (int i = 0; i < s->n; i++) {
         free(s->rules[i]->text);
+        free(s->rules[i]->rule);
         free(s->rules[i]);
     }
     free(s->rules);
     free(s->by_op);
+    free(s->by_text);
     *s = (noe_rule_set){0};
 }
 
@@ -98,9 +101,8 @@ static int count_op(const noe_rule *r, uint64_t ops, noe_op op)
 
 /* slice(f(?a)) => f(slice(?a)) takes slices inwards, f(slice(?a)) => slice(f(?a))
  * outwards: the operator stands on top of one side, and below the top of the other. */
-static void find_movement(noe_usable_rule *u)
+static void find_movement(noe_usable_rule *u, const noe_rule *r)
 {
-    const noe_rule *r = &u->rule;
     noe_rule back = noe_rule_reversed(r);
     uint64_t rhs_ops = left_operators(&back);
     noe_op top[2] = {r->nodes[r->lhs[0]].op, NOE_OP_COUNT};
@@ -120,24 +122,48 @@ static void find_movement(noe_usable_rule *u)
     }
 }
 
-static bool is_known(const noe_rule_set *s, const char *text)
+/* The slot of a text: where it is, or the empty one where it belongs. */
+static uint32_t slot_of(const noe_rule_set *s, const char *text)
 {
-    for (int i = 0; i < s->n; i++) {
-        if (strcmp(s->rules[i]->text, text) == 0)
-            return true;
-    }
-    return false;
+    uint32_t slot = (uint32_t)noe_hash64(text, strlen(text), 0) & (s->n_slots - 1);
+    while (s->by_text[slot] >= 0 && strcmp(s->rules[s->by_text[slot]]->text, text) != 0)
+        slot = (slot + 1) & (s->n_slots - 1);
+    return slot;
 }
 
+static void make_room(noe_rule_set *s)
+{
+    if (2 * (uint32_t)s->n < s->n_slots)
+        return;
+    s->n_slots = s->n_slots ? 2 * s->n_slots : 64;
+    free(s->by_text);
+    s->by_text = noe_malloc(s->n_slots * sizeof *s->by_text);
+    memset(s->by_text, -1, s->n_slots * sizeof *s->by_text);
+    for (int i = 0; i < s->n; i++)
+        s->by_text[slot_of(s, s->rules[i]->text)] = i;
+}
+
+static bool keeps_domain(const noe_rule *rule, bool reversed, noe_directions directions)
+{
+    if (directions == NOE_DIRECTIONS_UNKNOWN)
+        return noe_field_keeps_domain(rule, NOE_DOMAIN_SEED);
+    return directions == NOE_DIRECTIONS_BOTH ||
+           directions == (reversed ? NOE_DIRECTIONS_LEFT : NOE_DIRECTIONS_RIGHT);
+}
+
+/* One direction of a row; the rule has been turned where it is reversed. */
 static void add_direction(noe_rule_set *s, const char *id, const noe_rule *rule,
-                          bool reversed, noe_numeric_class numeric)
+                          bool reversed, noe_numeric_class numeric,
+                          noe_directions directions)
 {
     noe_buf text = {0};
     if (!noe_rule_is_directed(rule) || !does_something(rule) ||
-        !noe_field_keeps_domain(rule, NOE_DOMAIN_SEED))
+        !keeps_domain(rule, reversed, directions))
         return;
     noe_rule_print(&text, rule);
-    if (is_known(s, noe_buf_text(&text))) {
+    make_room(s);
+    uint32_t slot = slot_of(s, noe_buf_text(&text));
+    if (s->by_text[slot] >= 0) {
         noe_buf_clear(&text);
         return;
     }
@@ -146,22 +172,24 @@ static void add_direction(noe_rule_set *s, const char *id, const noe_rule *rule,
     u->text = text.text;
     u->reversed = reversed;
     u->numeric = numeric;
-    u->rule = *rule;
     u->lhs_ops = left_operators(rule);
-    find_movement(u);
+    find_movement(u, rule);
+    u->rule = noe_rule_pack(rule);
+    s->by_text[slot] = s->n;
     NOE_PUSH(s->rules, s->n, s->cap, u);
 }
 
 noe_status noe_rule_set_add(noe_rule_set *s, const char *id, const char *text,
-                            noe_numeric_class numeric, noe_error *err)
+                            noe_numeric_class numeric, noe_directions directions,
+                            noe_error *err)
 {
     _Static_assert(NOE_RULE_MAX_NODES <= 64, "lhs_ops has one bit a pattern node");
     noe_rule *rule = noe_malloc(sizeof *rule);
     noe_status status = noe_rule_parse(text, SIZE_MAX, rule, err);
     if (status == NOE_OK) {
-        add_direction(s, id, rule, false, numeric);
+        add_direction(s, id, rule, false, numeric, directions);
         *rule = noe_rule_reversed(rule);
-        add_direction(s, id, rule, true, numeric);
+        add_direction(s, id, rule, true, numeric, directions);
         s->n_rows++;
     } else {
         noe_error_prefix(err, "rule %s: ", id);
@@ -178,7 +206,7 @@ void noe_rule_set_freeze(noe_rule_set *s)
     for (int op = 0; op < NOE_OP_COUNT; op++) {
         s->first[op] = at;
         for (int i = 0; i < s->n; i++) {
-            const noe_rule *r = &s->rules[i]->rule;
+            const noe_rule *r = s->rules[i]->rule;
             if ((int)r->nodes[r->lhs[0]].op == op)
                 s->by_op[at++] = i;
         }
@@ -213,7 +241,8 @@ static noe_status load_row(void *ctx, const noe_rule_row *row, noe_error *err)
         !(f->classes >> row->numeric & 1))
         return NOE_OK;
     int before = l->set->n;
-    NOE_TRY(noe_rule_set_add(l->set, row->id, row->text, row->numeric, err));
+    NOE_TRY(noe_rule_set_add(l->set, row->id, row->text, row->numeric, row->directions,
+                             err));
     for (int i = before; i < l->set->n; i++)
         l->set->rules[i]->tier = row->tier;
     return NOE_OK;

@@ -21,12 +21,14 @@ typedef struct noe_usable_rule {
                          towards inputs or outputs; NOE_OP_COUNT: none */
     bool inwards;
     bool reduces; /* the right side has fewer operators */
-    noe_rule rule;
+    noe_rule *rule;
 } noe_usable_rule;
 
 typedef struct noe_rule_set {
     noe_usable_rule **rules;
     int n, cap;
+    int32_t *by_text; /* hash table of rules, -1 where empty; size a power of 2 */
+    uint32_t n_slots;
     /* Rules by the operator of their first root: by_op[first[op]..first[op + 1]). */
     int *by_op;
     int first[NOE_OP_COUNT + 1];
@@ -37,10 +39,12 @@ typedef struct noe_rule_set {
 void noe_rule_set_clear(noe_rule_set *s);
 /* Adds a proved rule in each direction that can be used: the left side is no variable,
  * binds all that the right side needs, and the direction does more than swap operands
- * of commutative operators (the matcher does that by itself). */
+ * of commutative operators (the matcher does that by itself). directions: what the
+ * database says of them; UNKNOWN costs a search for places where only one side exists.
+ */
 NOE_NODISCARD noe_status noe_rule_set_add(noe_rule_set *s, const char *id,
                                           const char *text, noe_numeric_class numeric,
-                                          noe_error *err);
+                                          noe_directions directions, noe_error *err);
 /* Builds the index; to be called once all are in. */
 void noe_rule_set_freeze(noe_rule_set *s);
 /* Classes of rules that hold for all inputs, up to rounding. FINITE ones (x - x => 0)

@@ -26,7 +26,7 @@ bool noe_site_match(const noe_rule_set *rules, const noe_graph *g, const noe_sit
                     noe_match *match)
 {
     recall r = {site->nth, match, false};
-    const noe_rule *rule = &rules->rules[site->rule]->rule;
+    const noe_rule *rule = rules->rules[site->rule]->rule;
     if (site->node >= g->n_nodes ||
         g->nodes[site->node].op != rule->nodes[rule->lhs[0]].op)
         return false;
@@ -170,7 +170,7 @@ static noe_status apply_group(const noe_script *s, const noe_rule_set *rules, in
         const noe_usable_rule *u = rules->rules[s->steps[i].site.rule];
         bool changes;
         if (noe_site_match(rules, *g, &s->steps[i].site, match))
-            status = noe_rewriter_add(&r, &u->rule, match, &changes, err);
+            status = noe_rewriter_add(&r, u->rule, match, &changes, err);
         else
             status =
                 noe_fail(err, NOE_ERR_ARG, "step %d: rule %s does not match at node %u",

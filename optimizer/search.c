@@ -68,7 +68,7 @@ static bool claim(const sweep *w, const noe_site *site, const noe_match *match,
 {
     const noe_usable_rule *u = w->s->rules->rules[site->rule];
     for (int pass = 0; pass < 2; pass++) {
-        for (int i = 0; i < u->rule.n_nodes; i++) {
+        for (int i = 0; i < u->rule->n_nodes; i++) {
             if (!(u->lhs_ops >> i & 1) || w->g->nodes[match->image[i]].is_weight)
                 continue;
             if (pass == 0 && taken[match->image[i]])
@@ -100,7 +100,7 @@ static noe_status apply_together(sweep *w, uint32_t max_n, choice *c)
         noe_search_find_match(s, w->g, site, match);
         if (!claim(w, site, match, taken))
             continue;
-        if (noe_rewriter_add(&w->rewriter, &s->rules->rules[site->rule]->rule, match,
+        if (noe_rewriter_add(&w->rewriter, s->rules->rules[site->rule]->rule, match,
                              &changes, NULL) == NOE_OK) {
             noe_step step = {*site, c->n_steps > 0, 0,
                              w->g->nodes[match->root[0].node].name};
@@ -261,7 +261,7 @@ static noe_status make_graph(noe_searcher *s, uint32_t index)
     noe_rewriter_init(&r, parent->graph);
     noe_search_find_match(s, parent->graph, &state->site, match);
     state->name = parent->graph->nodes[match->root[0].node].name;
-    noe_status status = noe_rewriter_add(&r, &s->rules->rules[state->site.rule]->rule,
+    noe_status status = noe_rewriter_add(&r, s->rules->rules[state->site.rule]->rule,
                                          match, &changes, s->err);
     if (status == NOE_OK)
         status = noe_rewriter_finish(&r, parent->fresh, &state->graph, &state->fresh,

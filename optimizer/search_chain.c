@@ -37,8 +37,8 @@ void noe_way_clear(noe_way *w)
 static bool touches_moved(const chain *c, const noe_usable_rule *u,
                           const noe_match *match)
 {
-    for (int i = 0; i < u->rule.n_nodes; i++) {
-        if ((u->lhs_ops >> i & 1) && u->rule.nodes[i].op == c->moves &&
+    for (int i = 0; i < u->rule->n_nodes; i++) {
+        if ((u->lhs_ops >> i & 1) && u->rule->nodes[i].op == c->moves &&
             c->fresh[match->image[i]])
             return true;
     }
@@ -51,8 +51,8 @@ static noe_status apply(noe_searcher *s, noe_rewriter *r, const noe_site *site,
 {
     bool changes;
     *w = (noe_way){0};
-    if (noe_rewriter_add(r, &s->rules->rules[site->rule]->rule, match, &changes,
-                         NULL) != NOE_OK ||
+    if (noe_rewriter_add(r, s->rules->rules[site->rule]->rule, match, &changes, NULL) !=
+            NOE_OK ||
         !changes)
         return NOE_OK;
     s->result->n_candidates++;

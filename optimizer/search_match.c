@@ -83,7 +83,7 @@ static bool is_near(const visit *v, const noe_match *match)
  */
 static bool rewrites_weights(const visit *v, const noe_match *match)
 {
-    int n_roots = v->s->rules->rules[v->site.rule]->rule.n_roots;
+    int n_roots = v->s->rules->rules[v->site.rule]->rule->n_roots;
     for (int i = 0; i < n_roots; i++) {
         if (v->g->nodes[match->root[i].node].is_weight)
             return true;
@@ -125,7 +125,7 @@ static void match_node(visit *v, uint32_t node)
     const noe_rule_set *rules = v->s->rules;
     noe_op op = v->g->nodes[node].op;
     for (int i = rules->first[op]; i < rules->first[op + 1] && !v->stopped; i++) {
-        const noe_rule *rule = &rules->rules[rules->by_op[i]]->rule;
+        const noe_rule *rule = rules->rules[rules->by_op[i]]->rule;
         if (!operands_fit(rule, v->g, node))
             continue;
         v->site = (noe_site){rules->by_op[i], node, UINT32_MAX};
@@ -222,8 +222,8 @@ noe_status noe_search_try(noe_searcher *s, noe_rewriter *r, const noe_site *site
 {
     bool changes;
     *out = NULL;
-    if (noe_rewriter_add(r, &s->rules->rules[site->rule]->rule, match, &changes,
-                         NULL) != NOE_OK ||
+    if (noe_rewriter_add(r, s->rules->rules[site->rule]->rule, match, &changes, NULL) !=
+            NOE_OK ||
         !changes)
         return NOE_OK;
     s->result->n_candidates++;

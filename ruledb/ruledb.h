@@ -205,13 +205,29 @@ typedef enum noe_integers {
 } noe_integers;
 const char *noe_integers_name(noe_integers i);
 
+/* In which directions a proved rule may be used: those in which what it makes exists
+ * wherever what it matches does (noe_field_keeps_domain). */
+#define NOE_DIRECTIONS_MAP(XX)                                          \
+    XX(UNKNOWN, "") /* stored before schema version 6: not looked at */ \
+    XX(NONE, "none")                                                    \
+    XX(RIGHT, "left to right")                                          \
+    XX(LEFT, "right to left")                                           \
+    XX(BOTH, "both")
+typedef enum noe_directions {
+#define XX(ID, NAME) NOE_DIRECTIONS_##ID,
+    NOE_DIRECTIONS_MAP(XX)
+#undef XX
+} noe_directions;
+const char *noe_directions_name(noe_directions d);
+
 typedef struct noe_rule_row {
     const char *id, *text, *lhs, *rhs, *where, *lhs_ops, *rhs_ops;
     int n_lhs_ops, n_rhs_ops, n_vars, n_roots;
     noe_numeric_class numeric;
     noe_integers integers; /* in */
-    double max_error;      /* largest relative difference seen in f32 runs */
-    int64_t candidate;     /* candidate that became this rule */
+    noe_directions directions;
+    double max_error;  /* largest relative difference seen in f32 runs */
+    int64_t candidate; /* candidate that became this rule */
     int level;
     noe_tier tier;          /* out; a rule that is added gets that of its verdict */
     const char *where_smt2; /* in: the condition as SMT-LIB2; NULL is "" */

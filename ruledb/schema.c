@@ -19,10 +19,11 @@ extern const char noe_ruledb_schema_2_text[];
 extern const char noe_ruledb_schema_3_text[];
 extern const char noe_ruledb_schema_4_text[];
 extern const char noe_ruledb_schema_5_text[];
+extern const char noe_ruledb_schema_6_text[];
 
-static const char *const steps[] = {noe_ruledb_schema_text, noe_ruledb_schema_2_text,
+static const char *const steps[] = {noe_ruledb_schema_text,   noe_ruledb_schema_2_text,
                                     noe_ruledb_schema_3_text, noe_ruledb_schema_4_text,
-                                    noe_ruledb_schema_5_text};
+                                    noe_ruledb_schema_5_text, noe_ruledb_schema_6_text};
 const noe_schema noe_ruledb_schema = {steps, sizeof steps / sizeof *steps};
 
 static noe_status set_version(sqlite3 *connection, const char *path, int version,

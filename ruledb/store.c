@@ -60,6 +60,17 @@ const char *noe_numeric_class_name(noe_numeric_class c)
     return names[c];
 }
 
+const char *noe_directions_name(noe_directions d)
+{
+    static const char *const names[] = {
+#define XX(ID, NAME) [NOE_DIRECTIONS_##ID] = NAME,
+        NOE_DIRECTIONS_MAP(XX)
+#undef XX
+    };
+    NOE_ASSERT((size_t)d < sizeof names / sizeof *names);
+    return names[d];
+}
+
 const char *noe_integers_name(noe_integers i)
 {
     static const char *const names[] = {
@@ -406,6 +417,7 @@ static noe_status upsert_rule(noe_ruledb *db, const verify_run *run, int64_t run
     noe_sql_text(&q, noe_tier_name(tier));
     noe_sql_text(&q, row->where_smt2 ? row->where_smt2 : "");
     noe_sql_text(&q, noe_integers_name(row->integers));
+    noe_sql_text(&q, noe_directions_name(row->directions));
     return noe_sql_run(&q, err);
 }
 

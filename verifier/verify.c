@@ -126,13 +126,17 @@ static void explain_proof(noe_check *c)
                        noe_buf_text(&c->proof.ranks));
 }
 
-/* "; used from left to right only", where the right side would not exist everywhere. */
-static void explain_domain(const noe_rule *rule, noe_check *c)
+/* Where one side does not exist everywhere, "; used from left to right only". */
+static void find_directions(const noe_rule *rule, noe_check *c)
 {
     noe_rule *back = noe_malloc(sizeof *back);
     *back = noe_rule_reversed(rule);
     bool right = noe_field_keeps_domain(rule, NOE_DOMAIN_SEED);
     bool left = noe_field_keeps_domain(back, NOE_DOMAIN_SEED);
+    c->directions = right && left ? NOE_DIRECTIONS_BOTH
+                    : right       ? NOE_DIRECTIONS_RIGHT
+                    : left        ? NOE_DIRECTIONS_LEFT
+                                  : NOE_DIRECTIONS_NONE;
     if (!right || !left)
         noe_buf_printf(&c->reason, "; the sides exist at different places: used %s",
                        right  ? "from left to right only"
@@ -240,7 +244,7 @@ static void check_stages(noe_verifier *v, const noe_rule *rule, noe_check *c)
     }
     decide(c, NOE_VERDICT_PROVED, c->lia.proved ? "lia" : "z3", "");
     explain_proof(c);
-    explain_domain(rule, c);
+    find_directions(rule, c);
 }
 
 void noe_verifier_check(noe_verifier *v, const noe_rule *rule, noe_check *c)
@@ -346,6 +350,7 @@ static noe_status store_rule(batch *b, const candidate *cand, const noe_rule *ru
         .n_roots = rule->n_roots,
         .numeric = c->numeric.class,
         .integers = noe_rule_integers(rule),
+        .directions = c->directions,
         .max_error = c->numeric.max_error,
         .candidate = cand->id,
         .level = cand->level,

@@ -41,8 +41,9 @@ typedef struct noe_check {
     noe_lia_proof lia;
     noe_buf questions;   /* asked for: those of lia as SMT-LIB2, each with (reset) */
     noe_numeric numeric; /* of a proved rule */
-    uint64_t seed;       /* of FIELD: from the rule's id and the config's seed */
-    double cpu_seconds;  /* all together, and by stage */
+    noe_directions directions;
+    uint64_t seed;      /* of FIELD: from the rule's id and the config's seed */
+    double cpu_seconds; /* all together, and by stage */
     double cpu_field, cpu_z3, cpu_lia, cpu_class;
 } noe_check;
 

@@ -63,6 +63,7 @@ typedef struct message {
     noe_verdict_kind kind;
     noe_tier tier;
     noe_numeric numeric;
+    noe_directions directions;
     int stage, n_instances;
     bool is_proved_z3, is_proved_lia;
     uint64_t seed;
@@ -91,6 +92,7 @@ static bool send_check(int fd, noe_check *c)
     m.kind = c->kind;
     m.tier = c->tier;
     m.numeric = c->numeric;
+    m.directions = c->directions;
     m.n_instances = c->field.n_instances;
     m.is_proved_z3 = c->proof.proved;
     m.is_proved_lia = c->lia.proved;
@@ -125,6 +127,7 @@ static bool receive_check(int fd, noe_check *c)
     c->tier = m.tier;
     c->stage = stages[m.stage];
     c->numeric = m.numeric;
+    c->directions = m.directions;
     c->field.n_instances = m.n_instances;
     c->proof.proved = m.is_proved_z3;
     c->lia.proved = m.is_proved_lia;

@@ -74,7 +74,9 @@ void fixture_rules(noe_rule_set *set, const char *const *texts)
         char id[NOE_HASH_HEX_LEN + 1];
         noe_error err;
         snprintf(id, sizeof id, "%032d", i);
-        noe_assert_ok(noe_rule_set_add(set, id, texts[i], NOE_CLASS_FLOAT, &err), err);
+        noe_assert_ok(noe_rule_set_add(set, id, texts[i], NOE_CLASS_FLOAT,
+                                       NOE_DIRECTIONS_UNKNOWN, &err),
+                      err);
     }
     noe_rule_set_freeze(set);
 }

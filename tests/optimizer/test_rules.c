@@ -87,7 +87,7 @@ START_TEST(test_rules_are_found_by_root_operator)
     int n = 0;
     for (int op = 0; op < NOE_OP_COUNT; op++) {
         for (int i = set.first[op]; i < set.first[op + 1]; i++, n++) {
-            const noe_rule *r = &set.rules[set.by_op[i]]->rule;
+            const noe_rule *r = set.rules[set.by_op[i]]->rule;
             ck_assert_int_eq((int)r->nodes[r->lhs[0]].op, op);
         }
     }
@@ -139,9 +139,9 @@ START_TEST(test_rules_refuse_malformed_text)
 {
     noe_rule_set set = {0};
     noe_error err;
-    noe_assert_fails(
-        noe_rule_set_add(&set, "id0", "relu(?a) =>", NOE_CLASS_EXACT, &err),
-        NOE_ERR_PARSE, err, "id0");
+    noe_assert_fails(noe_rule_set_add(&set, "id0", "relu(?a) =>", NOE_CLASS_EXACT,
+                                      NOE_DIRECTIONS_UNKNOWN, &err),
+                     NOE_ERR_PARSE, err, "id0");
     noe_rule_set_clear(&set);
 }
 END_TEST

@@ -55,7 +55,7 @@ static noe_graph *left_side(noe_pool *pool, const noe_usable_rule *u,
 {
     noe_graph *g = noe_graph_new(pool);
     noe_ref at[NOE_RULE_MAX_NODES];
-    const noe_rule *r = &u->rule;
+    const noe_rule *r = u->rule;
     for (uint16_t i = 0; i < r->n_nodes; i++) {
         const noe_pattern_node *n = &r->nodes[i];
         noe_ref in[NOE_RULE_MAX_INPUTS];
@@ -86,7 +86,7 @@ static noe_graph *left_side(noe_pool *pool, const noe_usable_rule *u,
  */
 static bool is_normalized(const noe_usable_rule *u, const noe_instance *inst)
 {
-    const noe_rule *r = &u->rule;
+    const noe_rule *r = u->rule;
     for (int i = 0; i < r->n_nodes; i++) {
         const noe_pattern_node *n = &r->nodes[i];
         if (n->is_var || !(u->lhs_ops >> i & 1))
@@ -120,11 +120,11 @@ static void apply_and_compare(noe_pool *pool, const noe_usable_rule *u,
     ck_assert_ptr_nonnull(g);
     /* A root that is a weight, or equal to a variable, is nothing to apply a rule to.
      */
-    if (g->nodes[root.node].op == u->rule.nodes[u->rule.lhs[0]].op &&
+    if (g->nodes[root.node].op == u->rule->nodes[u->rule->lhs[0]].op &&
         !is_normalized(u, inst)) {
-        int n = noe_rule_match(&u->rule, g, root.node, take_first, match);
+        int n = noe_rule_match(u->rule, g, root.node, take_first, match);
         ck_assert_msg(n > 0, "%s: does not match", where);
-        noe_assert_ok(noe_rule_apply(&u->rule, g, match, &out, &err), err);
+        noe_assert_ok(noe_rule_apply(u->rule, g, match, &out, &err), err);
         noe_graph_check(out);
         noe_env env = fixture_env();
         noe_backend *backend;
@@ -149,9 +149,9 @@ static void refuse(noe_pool *pool, const noe_usable_rule *u, const noe_instance 
     noe_ref root;
     noe_match *match = noe_malloc(sizeof *match);
     noe_graph *g = left_side(pool, u, inst, kind, &root);
-    if (g && noe_rule_match(&u->rule, g, root.node, take_first, match) > 0) {
+    if (g && noe_rule_match(u->rule, g, root.node, take_first, match) > 0) {
         noe_graph *out = NULL;
-        noe_status s = noe_rule_apply(&u->rule, g, match, &out, NULL);
+        noe_status s = noe_rule_apply(u->rule, g, match, &out, NULL);
         ck_assert_msg(kind != LEAVES_NO_WEIGHTS && s != NOE_OK,
                       "%s: applies all the same", where);
     }
@@ -162,16 +162,16 @@ static void refuse(noe_pool *pool, const noe_usable_rule *u, const noe_instance 
 static bool has_op(const noe_usable_rule *u, noe_op op)
 {
     bool has = false;
-    for (int i = 0; i < u->rule.n_nodes; i++)
-        has = has || (!u->rule.nodes[i].is_var && u->rule.nodes[i].op == op);
+    for (int i = 0; i < u->rule->n_nodes; i++)
+        has = has || (!u->rule->nodes[i].is_var && u->rule->nodes[i].op == op);
     return has;
 }
 
 static bool only_moves(const noe_usable_rule *u)
 {
     bool moves = true;
-    for (int i = 0; i < u->rule.n_nodes; i++) {
-        const noe_pattern_node *n = &u->rule.nodes[i];
+    for (int i = 0; i < u->rule->n_nodes; i++) {
+        const noe_pattern_node *n = &u->rule->nodes[i];
         moves = moves && (n->is_var || noe_op_computes(n->op, NOE_F64));
     }
     return moves;
@@ -181,10 +181,10 @@ static bool only_moves(const noe_usable_rule *u)
 static bool has_variable(const noe_usable_rule *u)
 {
     bool has = false;
-    for (int i = 0; i < u->rule.n_nodes; i++) {
-        const noe_pattern_node *n = &u->rule.nodes[i];
+    for (int i = 0; i < u->rule->n_nodes; i++) {
+        const noe_pattern_node *n = &u->rule->nodes[i];
         for (int k = 0; (u->lhs_ops >> i & 1) && k < n->n_inputs; k++)
-            has = has || u->rule.nodes[n->inputs[k]].is_var;
+            has = has || u->rule->nodes[n->inputs[k]].is_var;
     }
     return has;
 }
@@ -204,8 +204,8 @@ static void try_in_f64(noe_pool *pool, const noe_usable_rule *u,
 static bool needs_a_weight(const noe_usable_rule *u)
 {
     bool needs = false;
-    for (int i = 0; i < u->rule.n_vars; i++)
-        needs = needs || u->rule.vars[i].is_weight;
+    for (int i = 0; i < u->rule->n_vars; i++)
+        needs = needs || u->rule->vars[i].is_weight;
     return needs;
 }
 
@@ -217,9 +217,9 @@ static int try_rule(const noe_usable_rule *u)
     for (int i = 0; i < INSTANCES; i++) {
         noe_buf where = {0};
         noe_pool *pool = noe_pool_new();
-        if (noe_instance_find(&u->rule, 1, i, ATTEMPTS, inst, &attempts)) {
+        if (noe_instance_find(u->rule, 1, i, ATTEMPTS, inst, &attempts)) {
             noe_buf_printf(&where, "%s at ", u->text);
-            noe_instance_print(&where, &u->rule, inst);
+            noe_instance_print(&where, u->rule, inst);
             apply_and_compare(pool, u, inst, LEAVES_AS_TYPED, where.text);
             try_in_f64(pool, u, inst, where.text);
             if (needs_a_weight(u))
