@@ -9,6 +9,7 @@
 
 #include "ruledb/query.h"
 #include "core/base/mem.h"
+#include "core/rule.h"
 
 #define NOE_REPORT_MAX_TEXT 4000
 #define NOE_REPORT_ID_CHARS 10 /* of an id in tables; show takes any unique prefix */
@@ -71,6 +72,9 @@ void noe_report_add_text(noe_buf *out, const char *text, size_t max);
 /* One side of a rule, an operator a line, indented by its depth plus `indent`. Works on
  * the text alone, so that it can draw what does not parse. */
 void noe_report_add_tree(noe_buf *out, const char *side, int indent);
+/* "left side /= right side" in SMT-LIB (QF_UF), what the instances of axioms that a
+ * certificate lists refute. */
+void noe_report_smt2(noe_buf *b, const noe_rule *rule);
 /* A heading, bold if wanted. */
 void noe_report_add_heading(noe_buf *out, const char *text, bool use_colour);
 /* Runs a query and prints its rows as columns. align has a letter a column, 'l' or 'r';

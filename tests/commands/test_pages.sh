@@ -25,6 +25,23 @@ n=$("$bin/noether-rules" "$rules" list --format tsv | sed 1d | wc -l)
 verdict every-rule $?
 ! grep -oE '(src|href)="[^#"][^"]*"' "$page" && ! grep -n '@import\|url(' "$page"
 verdict nothing-from-elsewhere $?
+# What stands there as SMT-LIB is: a second solver reads all of it, and refutes none of it
+# without axioms.
+if command -v cvc5 >/dev/null; then
+  awk '/^<pre class="smt2">$/ { inside = 1; next }
+    /^<\/pre>$/ && inside { inside = 0; print "(check-sat)"; print "(reset)" }
+    inside' "$page" | sed 's/&#60;/</g; s/&#62;/>/g; s/&#38;/\&/g' >"$work/all.smt2"
+  asked=$(grep -c '^(check-sat)$' "$work/all.smt2")
+  cvc5 -q --incremental --tlimit-per=2000 "$work/all.smt2" >"$work/answers" 2>&1
+  [ "$asked" -ge "$n" ] && ! grep -v -x -E 'sat|unknown' "$work/answers" &&
+    [ "$(grep -c -x -E 'sat|unknown' "$work/answers")" = "$asked" ] &&
+    [ "$(grep -c -x sat "$work/answers")" -ge "$n" ]
+  verdict obligations-are-smt-lib $?
+else
+  echo "SKIP pages.obligations-are-smt-lib: skipped: no cvc5"
+fi
+[ "$(grep -c 'data-family="[a-z]' "$page")" = "$n" ]
+verdict every-rule-has-a-family $?
 ! "$bin/noether-rules" "$rules" report "$work/no/such/folder.html" >"$work/out" 2>&1 &&
   grep -q "$work/no/such" "$work/out"
 verdict no-folder $?
