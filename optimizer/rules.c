@@ -198,6 +198,20 @@ noe_status noe_rule_set_add(noe_rule_set *s, const char *id, const char *text,
     return status;
 }
 
+static noe_rule_entry entry_of(const noe_rule *r, int number)
+{
+    _Static_assert(NOE_OP_COUNT < NOE_OPERAND_ANY, "an operator is a byte");
+    const noe_pattern_node *root = &r->nodes[r->lhs[0]];
+    noe_rule_entry e = {.rule = number,
+                        .n_inputs = (uint8_t)root->n_inputs,
+                        .commutes = noe_op_has(root->op, NOE_TRAIT_COMMUTATIVE)};
+    for (int k = 0; k < NOE_OPERANDS_LISTED; k++) {
+        bool is_op = k < root->n_inputs && !r->nodes[root->inputs[k]].is_var;
+        e.operand[k] = is_op ? (uint8_t)r->nodes[root->inputs[k]].op : NOE_OPERAND_ANY;
+    }
+    return e;
+}
+
 void noe_rule_set_freeze(noe_rule_set *s)
 {
     free(s->by_op);
@@ -208,7 +222,7 @@ void noe_rule_set_freeze(noe_rule_set *s)
         for (int i = 0; i < s->n; i++) {
             const noe_rule *r = s->rules[i]->rule;
             if ((int)r->nodes[r->lhs[0]].op == op)
-                s->by_op[at++] = i;
+                s->by_op[at++] = entry_of(r, i);
         }
     }
     s->first[NOE_OP_COUNT] = at;

@@ -24,13 +24,24 @@ typedef struct noe_usable_rule {
     noe_rule *rule;
 } noe_usable_rule;
 
+/* What the operands of a rule's first root have to be: most rules of a large set fail
+ * here, before they are looked at. */
+#define NOE_OPERANDS_LISTED 3
+typedef struct noe_rule_entry {
+    int rule;
+    uint8_t n_inputs;
+    bool commutes;
+    uint8_t operand[NOE_OPERANDS_LISTED]; /* noe_op of each of the first, or ANY */
+} noe_rule_entry;
+#define NOE_OPERAND_ANY UINT8_MAX
+
 typedef struct noe_rule_set {
     noe_usable_rule **rules;
     int n, cap;
     int32_t *by_text; /* hash table of rules, -1 where empty; size a power of 2 */
     uint32_t n_slots;
     /* Rules by the operator of their first root: by_op[first[op]..first[op + 1]). */
-    int *by_op;
+    noe_rule_entry *by_op;
     int first[NOE_OP_COUNT + 1];
     int n_rows; /* rows of the database that were considered */
 } noe_rule_set;

@@ -101,21 +101,18 @@ static bool on_match(void *ctx, const noe_match *match)
     return !v->stopped;
 }
 
-/* Could the operands of node be those of the rule's first root? Most rules of a large
- * set fail here, before the matcher is set up. */
-static bool operands_fit(const noe_rule *rule, const noe_graph *g, uint32_t node)
+static bool operands_fit(const noe_rule_entry *e, const noe_graph *g, uint32_t node)
 {
-    const noe_pattern_node *root = &rule->nodes[rule->lhs[0]];
     const noe_ref *in = noe_graph_inputs(g, node);
-    bool straight = true, crossed = noe_op_has(root->op, NOE_TRAIT_COMMUTATIVE);
-    if (root->n_inputs != g->nodes[node].n_inputs)
+    int n = e->n_inputs;
+    bool straight = true, crossed = e->commutes;
+    if (n != (int)g->nodes[node].n_inputs)
         return false;
-    for (int k = 0; k < root->n_inputs; k++) {
-        const noe_pattern_node *want = &rule->nodes[root->inputs[k]];
-        if (want->is_var)
+    for (int k = 0; k < n && k < NOE_OPERANDS_LISTED; k++) {
+        if (e->operand[k] == NOE_OPERAND_ANY)
             continue;
-        straight = straight && g->nodes[in[k].node].op == want->op;
-        crossed = crossed && g->nodes[in[root->n_inputs - 1 - k].node].op == want->op;
+        straight = straight && g->nodes[in[k].node].op == e->operand[k];
+        crossed = crossed && g->nodes[in[n - 1 - k].node].op == e->operand[k];
     }
     return straight || crossed;
 }
@@ -125,11 +122,11 @@ static void match_node(visit *v, uint32_t node)
     const noe_rule_set *rules = v->s->rules;
     noe_op op = v->g->nodes[node].op;
     for (int i = rules->first[op]; i < rules->first[op + 1] && !v->stopped; i++) {
-        const noe_rule *rule = rules->rules[rules->by_op[i]]->rule;
-        if (!operands_fit(rule, v->g, node))
+        const noe_rule_entry *e = &rules->by_op[i];
+        if (!operands_fit(e, v->g, node))
             continue;
-        v->site = (noe_site){rules->by_op[i], node, UINT32_MAX};
-        noe_rule_match(rule, v->g, node, on_match, v);
+        v->site = (noe_site){e->rule, node, UINT32_MAX};
+        noe_rule_match(rules->rules[e->rule]->rule, v->g, node, on_match, v);
     }
 }
 

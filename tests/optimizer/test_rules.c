@@ -87,7 +87,7 @@ START_TEST(test_rules_are_found_by_root_operator)
     int n = 0;
     for (int op = 0; op < NOE_OP_COUNT; op++) {
         for (int i = set.first[op]; i < set.first[op + 1]; i++, n++) {
-            const noe_rule *r = set.rules[set.by_op[i]]->rule;
+            const noe_rule *r = set.rules[set.by_op[i].rule]->rule;
             ck_assert_int_eq((int)r->nodes[r->lhs[0]].op, op);
         }
     }
