@@ -126,6 +126,9 @@ static void keep_with_conditions(noe_lifter *l)
     if (noe_choice_drop_dilations(&c, &l->forms))
         keep_variant(l, &c);
     c = l->c;
+    if (noe_choice_drop_groups(&c, &l->forms))
+        keep_variant(l, &c);
+    c = l->c;
     keep_with_axes(l);
     for (int v = 0; v < l->forms.pair->n_vars; v++) {
         if (noe_forms_can_spread(&l->forms, &c, v, NOE_SPREAD_AXIS))

@@ -188,6 +188,21 @@ bool noe_choice_drop_dilations(noe_choice *c, const noe_forms *forms)
     return is_widened;
 }
 
+bool noe_choice_drop_groups(noe_choice *c, const noe_forms *forms)
+{
+    bool any = false;
+    for (int i = 0; i < forms->n_slots; i++) {
+        const noe_slot *s = &forms->slots[i];
+        int f = noe_slot_find(s, NOE_FORM_LITERAL);
+        if (s->param != NOE_PARAM_GROUP || s->value.i != 1 || f < 0 ||
+            c->form[i] == f || (s->n_uses[0] < 2 && s->n_uses[1] < 2))
+            continue;
+        c->form[i] = f;
+        any = true;
+    }
+    return any;
+}
+
 bool noe_choice_spread_axes(noe_choice *c, const noe_forms *forms)
 {
     bool any = false;
