@@ -249,21 +249,32 @@ noe_status noe_onnx_load(const char *path, const noe_onnx_options *options,
     return finish(m, options, out, err);
 }
 
+noe_status noe_onnx_take_memory(char *data, size_t len, const noe_onnx_options *options,
+                                const noe_env *env, noe_onnx_model **out,
+                                noe_error *err)
+{
+    if (len > size_limit(options)) {
+        free(data);
+        return noe_fail(err, NOE_ERR_LIMIT, "model: %zu bytes, the limit is %llu", len,
+                        (unsigned long long)size_limit(options));
+    }
+    noe_onnx_model *m = new_model("model", env);
+    if (options && options->folder)
+        m->folder = noe_arena_strdup(&m->arena, options->folder);
+    m->owned = data;
+    m->bytes = (noe_span){(const uint8_t *)data, len};
+    return finish(m, options, out, err);
+}
+
 noe_status noe_onnx_load_memory(const void *data, size_t len,
                                 const noe_onnx_options *options, const noe_env *env,
                                 noe_onnx_model **out, noe_error *err)
 {
-    if (len > size_limit(options))
-        return noe_fail(err, NOE_ERR_LIMIT, "model: %zu bytes, the limit is %llu", len,
-                        (unsigned long long)size_limit(options));
-    noe_onnx_model *m = new_model("model", env);
-    if (options && options->folder)
-        m->folder = noe_arena_strdup(&m->arena, options->folder);
-    m->owned = noe_malloc(len);
-    if (len)
-        memcpy(m->owned, data, len);
-    m->bytes = (noe_span){(const uint8_t *)m->owned, len};
-    return finish(m, options, out, err);
+    /* What is too large is not copied. */
+    char *copy = len > size_limit(options) ? NULL : noe_malloc(len);
+    if (copy && len)
+        memcpy(copy, data, len);
+    return noe_onnx_take_memory(copy, len, options, env, out, err);
 }
 
 void noe_onnx_free(noe_onnx_model *m)

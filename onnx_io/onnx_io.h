@@ -36,6 +36,12 @@ NOE_NODISCARD noe_status noe_onnx_load_memory(const void *data, size_t len,
                                               const noe_onnx_options *options,
                                               const noe_env *env, noe_onnx_model **m,
                                               noe_error *err);
+/* The same of malloc'ed data that are the model's from now on, or freed in case of an
+ * error: a model need not be in memory twice. */
+NOE_NODISCARD noe_status noe_onnx_take_memory(char *data, size_t len,
+                                              const noe_onnx_options *options,
+                                              const noe_env *env, noe_onnx_model **m,
+                                              noe_error *err);
 void noe_onnx_free(noe_onnx_model *m);
 
 /* The main graph in the algebra: one node (core or composite) for each ONNX node that
@@ -94,8 +100,9 @@ NOE_NODISCARD noe_status noe_onnx_encode(const noe_graph *g, int opset, char **d
 /* The bytes of a written model, read as a file beside m's and rebuilt in m's pool, to
  * be compared with m's own graph: inputs correspond by name, opaque nodes by their
  * first output's name. *written owns what *graph refers to; both are the caller's.
- * NOE_ERR_MISMATCH where something in it has no counterpart. */
-NOE_NODISCARD noe_status noe_onnx_reread(const noe_onnx_model *m, const void *data,
+ * NOE_ERR_MISMATCH where something in it has no counterpart. Takes data, as
+ * noe_onnx_take_memory does. */
+NOE_NODISCARD noe_status noe_onnx_reread(const noe_onnx_model *m, char *data,
                                          size_t len, noe_onnx_model **written,
                                          noe_graph **graph, noe_error *err);
 

@@ -118,13 +118,13 @@ static noe_status rebuild(rereader *r, noe_error *err)
     return NOE_OK;
 }
 
-noe_status noe_onnx_reread(const noe_onnx_model *m, const void *data, size_t len,
+noe_status noe_onnx_reread(const noe_onnx_model *m, char *data, size_t len,
                            noe_onnx_model **written, noe_graph **graph, noe_error *err)
 {
     noe_onnx_options options = {.constant_initializers = m->constant_initializers,
                                 .folder = m->folder};
     noe_status status =
-        noe_onnx_load_memory(data, len, &options, &m->env, written, err);
+        noe_onnx_take_memory(data, len, &options, &m->env, written, err);
     if (status != NOE_OK) {
         noe_error_prefix(err, "the written model cannot be read: ");
         return status;

@@ -9,13 +9,14 @@ typedef struct runner {
     noe_backend *backend[2]; /* that the original, the result runs on */
     const noe_cut *cut;
     const noe_check_options *options;
-    noe_executor *executor[2]; /* of the original, of the result */
+    noe_executor *executor; /* of one of them: each holds all weights once more */
     float **inputs;
     noe_dtype *types;      /* of the inputs */
     const void **defaults; /* of the inputs that have one, else NULL */
     int64_t *input_elements;
     uint32_t n_inputs;
-    float **outputs[2];
+    float ***wanted; /* outputs of the original, of each run */
+    float **outputs; /* of the result */
     int64_t *output_elements;
     noe_check_report *report;
 } runner;
@@ -99,9 +100,9 @@ static noe_status differ(const runner *r, uint32_t output, int64_t at, float wan
                     scale, r->options->atol, r->options->rtol);
 }
 
-static noe_status compare_output(runner *r, uint32_t output, noe_error *err)
+static noe_status compare_output(runner *r, int run, uint32_t output, noe_error *err)
 {
-    const float *want = r->outputs[0][output], *got = r->outputs[1][output];
+    const float *want = r->wanted[run][output], *got = r->outputs[output];
     int64_t n = r->output_elements[output];
     double scale = magnitude(want, n);
     double tolerance = r->options->atol + r->options->rtol * scale;
@@ -123,15 +124,26 @@ static noe_status compare_output(runner *r, uint32_t output, noe_error *err)
     return NOE_OK;
 }
 
-static noe_status run_once(runner *r, uint64_t seed, int run, noe_error *err)
+/* All runs of the original, or of the result, which are compared with those. */
+static noe_status run_side(runner *r, int side, uint64_t seed, noe_error *err)
 {
-    make_inputs(r, seed, run);
-    for (int side = 0; side < 2; side++)
-        NOE_TRY(r->backend[side]->vt->run(
-            r->executor[side], (const float *const *)r->inputs, r->outputs[side], err));
-    for (uint32_t i = 0; i < r->cut->n_outputs; i++)
-        NOE_TRY(compare_output(r, i, err));
-    return NOE_OK;
+    noe_backend *b = r->backend[side];
+    const noe_graph *g = side ? r->cut->result : r->cut->original;
+    noe_executor_options options = {.n_threads = b->env->n_threads};
+    noe_status status = b->vt->prepare(b, g, &options, &r->executor, err);
+    for (int run = 0; run < r->options->n_inputs && status == NOE_OK; run++) {
+        noe_progress(b->env, "checking: input %d of %d, %s", run + 1,
+                     r->options->n_inputs, side ? "result" : "original");
+        make_inputs(r, seed, run);
+        status = b->vt->run(r->executor, (const float *const *)r->inputs,
+                            side ? r->outputs : r->wanted[run], err);
+        for (uint32_t i = 0; side && i < r->cut->n_outputs && status == NOE_OK; i++)
+            status = compare_output(r, run, i, err);
+    }
+    if (r->executor)
+        b->vt->release(r->executor);
+    r->executor = NULL;
+    return status;
 }
 
 static float *new_tensor(const noe_type *t, int64_t *elements)
@@ -139,6 +151,23 @@ static float *new_tensor(const noe_type *t, int64_t *elements)
     *elements = noe_shape_elements(&t->shape);
     NOE_ASSERT(noe_dtype_is_computed(t->dtype) && *elements >= 0);
     return noe_calloc((size_t)*elements + 1, sizeof(float));
+}
+
+static float **new_outputs(runner *r)
+{
+    const noe_graph *g = r->cut->original;
+    float **outputs = noe_calloc(g->n_outputs + 1, sizeof *outputs);
+    for (uint32_t i = 0; i < g->n_outputs; i++)
+        outputs[i] =
+            new_tensor(noe_graph_type(g, g->outputs[i].ref), &r->output_elements[i]);
+    return outputs;
+}
+
+static void free_outputs(const runner *r, float **outputs)
+{
+    for (uint32_t i = 0; i < r->cut->n_outputs; i++)
+        free(outputs[i]);
+    free(outputs);
 }
 
 static void make_buffers(runner *r)
@@ -161,42 +190,25 @@ static void make_buffers(runner *r)
         r->n_inputs++;
     }
     r->output_elements = noe_calloc(g->n_outputs + 1, sizeof *r->output_elements);
-    for (int side = 0; side < 2; side++) {
-        r->outputs[side] = noe_calloc(g->n_outputs + 1, sizeof *r->outputs[side]);
-        for (uint32_t i = 0; i < g->n_outputs; i++)
-            r->outputs[side][i] = new_tensor(noe_graph_type(g, g->outputs[i].ref),
-                                             &r->output_elements[i]);
-    }
+    r->wanted = noe_calloc((size_t)r->options->n_inputs + 1, sizeof *r->wanted);
+    for (int run = 0; run < r->options->n_inputs; run++)
+        r->wanted[run] = new_outputs(r);
+    r->outputs = new_outputs(r);
 }
 
 static void clear_runner(runner *r)
 {
     for (uint32_t i = 0; i < r->n_inputs; i++)
         free(r->inputs[i]);
-    for (int side = 0; side < 2; side++) {
-        for (uint32_t i = 0; r->outputs[side] && i < r->cut->n_outputs; i++)
-            free(r->outputs[side][i]);
-        free(r->outputs[side]);
-        if (r->executor[side])
-            r->backend[side]->vt->release(r->executor[side]);
-    }
+    for (int run = 0; run < r->options->n_inputs; run++)
+        free_outputs(r, r->wanted[run]);
+    free(r->wanted);
+    free_outputs(r, r->outputs);
     free(r->inputs);
     free(r->input_elements);
     free(r->defaults);
     free(r->types);
     free(r->output_elements);
-}
-
-static noe_status prepare(runner *r, noe_error *err)
-{
-    const noe_graph *graphs[2] = {r->cut->original, r->cut->result};
-    for (int side = 0; side < 2; side++) {
-        noe_backend *b = r->backend[side];
-        noe_executor_options options = {.n_threads = b->env->n_threads};
-        NOE_TRY(b->vt->prepare(b, graphs[side], &options, &r->executor[side], err));
-    }
-    make_buffers(r);
-    return NOE_OK;
 }
 
 static noe_status check_between(runner *r, uint64_t seed, noe_error *err)
@@ -205,11 +217,10 @@ static noe_status check_between(runner *r, uint64_t seed, noe_error *err)
     *r->report = (noe_check_report){.n_inputs = n, .n_outputs = r->cut->n_outputs};
     if (n <= 0 || r->cut->n_outputs == 0)
         return NOE_OK;
-    noe_status status = prepare(r, err);
-    for (int i = 0; i < n && status == NOE_OK; i++) {
-        noe_progress(r->backend[1]->env, "checking: input %d of %d", i + 1, n);
-        status = run_once(r, seed, i, err);
-    }
+    make_buffers(r);
+    noe_status status = run_side(r, 0, seed, err);
+    if (status == NOE_OK)
+        status = run_side(r, 1, seed, err);
     clear_runner(r);
     return status;
 }

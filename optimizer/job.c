@@ -120,7 +120,6 @@ static noe_status reread(void *ctx, const noe_graph *g, const noe_graph **seen,
     NOE_TRY(noe_onnx_serialize_beside(j->model, g, &data, &len, err));
     noe_status status =
         noe_onnx_reread(j->model, data, len, &j->written, &j->written_graph, err);
-    free(data);
     *seen = j->written_graph;
     if (status == NOE_OK && (j->cmd->inputs || has_opaque(noe_onnx_graph(j->model))))
         status = noe_whole_check(j->model, j->written, j->cmd->inputs, j->env.seed,
@@ -354,6 +353,7 @@ noe_status noe_job_optimize(noe_job *j, noe_error *err)
     double start = noe_wall_seconds();
     NOE_TRY(set_up(j, err));
     NOE_TRY(search_and_check(j, err));
+    drop_written(j); /* what the check read is not needed any more */
     NOE_TRY(write_model(j, err));
     j->seconds = noe_wall_seconds() - start;
     return write_records(j, err);
