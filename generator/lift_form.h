@@ -159,8 +159,8 @@ void noe_choice_say_matrices(noe_choice *c, const noe_pair *pair, int but);
 bool noe_choice_drop_dilations(noe_choice *c, const noe_forms *forms);
 
 /* Leaves groups of 1 out that several convolutions of one side have; whether there are
- * such: channels of a group times groups are products of two unknowns to a proof, most of
- * all where they are broadcast. */
+ * such: channels of a group times groups are products of two unknowns to a proof, most
+ * of all where they are broadcast. */
 bool noe_choice_drop_groups(noe_choice *c, const noe_forms *forms);
 
 /* Where a variable is 1 on an axis that a parameter variable names, that is said, not
