@@ -213,6 +213,49 @@ static char *verdicts(void)
     return output;
 }
 
+/* What a condition is found for becomes a candidate while others are judged. */
+static char *narrowed(void)
+{
+    noe_buf command = {0};
+    char *output;
+    noe_buf_printf(
+        &command,
+        "sqlite3 %s \"SELECT c.text, c.narrows, c.lift_group, v.precondition "
+        "FROM candidate AS c JOIN verdict AS v ON v.candidate_id = c.id WHERE "
+        "c.narrows <> '' OR v.precondition <> '' ORDER BY c.text; SELECT text, "
+        "condition, integers, directions FROM rule ORDER BY text\"",
+        path);
+    ck_assert_int_eq(noe_run_command(noe_buf_text(&command), &output), 0);
+    noe_buf_clear(&command);
+    return output;
+}
+
+START_TEST(test_workers_find_the_same_conditions)
+{
+    static const char needs_condition[] = "conv[group=$g](?x, concat[axis=0](?w, ?v)) "
+                                          "=> concat[axis=1](conv[group=$g](?x, "
+                                          "?w), conv[group=$g](?x, ?v))";
+    char *first = NULL;
+    for (int n_workers = 0; n_workers <= 2; n_workers += 2) {
+        noe_ruledb *db = make_database(1);
+        add(db, 1, needs_condition, N_TEXTS + 1);
+        noe_verify_totals totals = run(db, n_workers);
+        noe_ruledb_close(db);
+        ck_assert_int_eq(totals.narrowed, 1);
+        char *now = narrowed();
+        ck_assert_msg(noe_contains(now, "$a == 1"), "%s", now);
+        ck_assert_msg(noe_contains(now, "|wrap|both"), "%s", now);
+        ck_assert_msg(noe_contains(now, "|none|"), "%s", now);
+        if (first)
+            ck_assert_str_eq(first, now);
+        else
+            first = noe_strdup(now);
+        free(now);
+    }
+    free(first);
+}
+END_TEST
+
 START_TEST(test_workers_any_number_in_any_order)
 {
     static const int orders[][2] = {{1, 0}, {3, 1}, {5, 2}, {7, 3}};
@@ -322,6 +365,7 @@ Suite *suite_workers(void)
     tcase_add_test(tc, test_workers_killed_lose_nothing);
     tcase_add_test(tc, test_workers_give_up_what_kills_them_twice);
     tcase_add_test(tc, test_workers_any_number_in_any_order);
+    tcase_add_test(tc, test_workers_find_the_same_conditions);
     tcase_add_test(tc, test_workers_killed_all_the_time_leave_candidates_open);
     tcase_add_test(tc, test_workers_huge_rule);
     suite_add_tcase(s, tc);
