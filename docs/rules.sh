@@ -79,6 +79,31 @@ ask "WITH r AS (SELECT *, ' ' || lhs_ops || ' ' || rhs_ops || ' ' AS ops FROM ru
   FROM f GROUP BY family ORDER BY count(*) DESC"
 cat <<'END'
 
+## Laws that models gain from
+
+The laws of `tests/generator/families` (what tests ask of each family's own enumeration), here
+asked of this one set: `noether-rules DB derive FILE`, with its default budget. What is not
+derived within it is named; nothing is refuted.
+
+| family | laws | derived | not within the budget |
+|---|---|---|---|
+END
+for f in "$here"/tests/generator/families/*.txt; do
+    { "$rules" "$db" derive "$f" 2>/dev/null || [ $? -eq 1 ]; } |
+        awk -v family="$(basename "$f" .txt)" '
+            /^[0-9]+ \(/ {
+                n++
+                name = $2
+                gsub(/[():]/, "", name)
+                sub(/^missing_/, "", name)
+                if (/ derivable: /) d++
+                else if (/ refuted: /) { print "refuted: " $0 > "/dev/stderr"; exit 1 }
+                else open = open (open ? ", " : "") "`" name "`"
+            }
+            END { printf "| %s | %d | %d | %s |\n", family, n, d, open }'
+done
+cat <<'END'
+
 ## Rules that may surprise
 
 Each as `noether-rules show` tells it: the text, the proof, and what it was found as.
