@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# ctest's way to test_interface.py: with the library of this build, with the sanitizers'
-# run-time libraries in front where it wants them, and the rules of $NOETHER_RULES.
-#   run_python.sh PYTHON-FOLDER LIBRARY COMPILER
+# The way to test_interface.py, or another TEST here: with the library of this build, with
+# the sanitizers' run-time libraries in front where it wants them, and the rules of
+# $NOETHER_RULES.
+#   run_python.sh PYTHON-FOLDER LIBRARY COMPILER [TEST.py FOLDERS...]
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 packages=$1 library=$2 cc=$3
+shift 3
+[ $# -gt 0 ] || set -- test_interface.py "$packages/examples"
+test=$here/$1
+shift
 python=${NOE_PYTHON:-python3}
 skip() {
   printf 'SKIP python: skipped: %s\n' "$1"
@@ -25,4 +30,4 @@ if [ -n "$preload" ]; then
   export ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0"
 fi
 export NOETHER_LIBRARY=$library PYTHONPATH=$packages PYTHONDONTWRITEBYTECODE=1
-exec "$python" "$here/test_interface.py" "$packages/examples"
+exec "$python" "$test" "$@"
