@@ -18,10 +18,24 @@ typedef struct pager {
 } pager;
 
 /* Columns of the query below. */
-enum { ID, TEXT, LHS, RHS, CONDITION, SMT2, OPS, CLASS, TIER, LEVEL, SAVED };
+enum {
+    ID,
+    TEXT,
+    LHS,
+    RHS,
+    CONDITION,
+    SMT2,
+    DIRECTIONS,
+    OPS,
+    CLASS,
+    TIER,
+    LEVEL,
+    SAVED
+};
 
 static const char rules_sql[] =
-    "SELECT r.id, r.text, r.lhs, r.rhs, r.condition, r.condition_smt2, r.lhs_ops || ' "
+    "SELECT r.id, r.text, r.lhs, r.rhs, r.condition, r.condition_smt2, r.directions, "
+    "r.lhs_ops || ' "
     "' || r.rhs_ops,"
     " r.class, (SELECT v.tier FROM verdict AS v WHERE v.candidate_id = r.candidate_id"
     " AND v.op_table_hash = r.op_table_hash AND v.axioms_hash = r.axioms_hash), "
@@ -49,21 +63,29 @@ static void put_tag(pager *p, const char *label, const char *value)
     noe_buf_puts(p->b, "</span>");
 }
 
-/* Which ways it can be used. */
-static const char *arrow(const noe_rule *rule)
+/* Which ways it can be used: a side must bind the other's variables, and what is made
+ * must exist wherever what is matched does ("" where that is not stored). */
+static const char *arrow(const noe_rule *rule, const char *directions)
 {
     noe_rule *back = noe_malloc(sizeof *back);
     *back = noe_rule_reversed(rule);
-    bool goes = noe_rule_is_directed(rule), returns = noe_rule_is_directed(back);
+    bool any = *directions == '\0' || strcmp(directions, "both") == 0;
+    bool goes =
+        noe_rule_is_directed(rule) && (any || strcmp(directions, "left to right") == 0);
+    bool returns =
+        noe_rule_is_directed(back) && (any || strcmp(directions, "right to left") == 0);
     free(back);
-    return goes && returns ? "\xe2\x87\x94" : returns ? "\xe2\x87\x90" : "\xe2\x87\x92";
+    if (goes && returns)
+        return "\xe2\x87\x94";
+    return goes ? "\xe2\x87\x92" : returns ? "\xe2\x87\x90" : "=";
 }
 
-static void put_drawing(pager *p, const noe_rule *rule)
+static void put_drawing(pager *p, const noe_rule *rule, const char *directions)
 {
     noe_buf_puts(p->b, "<div class=\"sides\"><div>");
     noe_draw_side(p->drawer, rule, false, p->b);
-    noe_buf_printf(p->b, "</div><div class=\"arrow\">%s</div><div>", arrow(rule));
+    noe_buf_printf(p->b, "</div><div class=\"arrow\">%s</div><div>",
+                   arrow(rule, directions));
     noe_draw_side(p->drawer, rule, true, p->b);
     noe_buf_puts(p->b, "</div></div>\n");
 }
@@ -190,7 +212,7 @@ static noe_status put_card(pager *p, const char *const *v, const noe_rule *parse
     put_tag(p, "", v[CLASS]);
     put_tag(p, "level ", v[LEVEL]);
     if (parsed)
-        put_drawing(p, parsed);
+        put_drawing(p, parsed, v[DIRECTIONS]);
     put_text(p, v);
     NOE_TRY(put_evidence(p, v[ID], err));
     if (parsed)
