@@ -7,6 +7,7 @@
  * no rewrite can make a cycle.
  */
 #include "core/match.h"
+#include "core/open.h"
 #include <stdlib.h>
 
 /* Where the pattern's nodes lie in the graph that grows. */
@@ -16,6 +17,18 @@ typedef struct builder {
     const noe_binding *binding; /* types and parameters */
     noe_ref at[NOE_RULE_MAX_NODES];
 } builder;
+
+/* A slice that is stored with another end than it was given depends on the size. */
+static noe_status check_bounds(const builder *b, uint16_t i, const noe_params *given,
+                               noe_error *err)
+{
+    const noe_node *n = noe_graph_node(b->g, b->at[i].node);
+    for (int k = 0; n->op == NOE_OP_SLICE && k < given->n; k++) {
+        if (given->v[k].kind == NOE_KIND_INT && n->params->v[k].i != given->v[k].i)
+            return noe_fail(err, NOE_ERR_SHAPE, "slice is bounded by open sizes");
+    }
+    return NOE_OK;
+}
 
 static noe_status build_node(builder *b, uint16_t i, noe_error *err)
 {
@@ -30,10 +43,18 @@ static noe_status build_node(builder *b, uint16_t i, noe_error *err)
     NOE_TRY(noe_rule_params(b->rule, i, b->binding, in, n->n_inputs, &params, err));
     NOE_TRY(noe_graph_add(b->g, n->op, &params, refs, n->n_inputs, &b->at[i], err));
     noe_dtype d = noe_graph_type(b->g, b->at[i])->dtype;
-    return noe_op_computes(n->op, d)
-               ? NOE_OK
-               : noe_fail(err, NOE_ERR_SHAPE, "%s is not computed in %s",
-                          noe_op_get(n->op)->name, noe_dtype_name(d));
+    if (!noe_op_computes(n->op, d))
+        return noe_fail(err, NOE_ERR_SHAPE, "%s is not computed in %s",
+                        noe_op_get(n->op)->name, noe_dtype_name(d));
+    const noe_open_sizes *open = noe_pool_open(b->g->pool);
+    /* A definition that is read from left to right is not what gets written. */
+    bool is_definition =
+        noe_op_has(b->rule->nodes[b->rule->lhs[0]].op, NOE_TRAIT_COMPOSITE);
+    if (open && (!noe_open_allows(open, b->g, b->at[i].node) ||
+                 !(is_definition || noe_open_writable(open, b->g, b->at[i].node))))
+        return noe_fail(err, NOE_ERR_SHAPE, "%s depends on open sizes",
+                        noe_op_get(n->op)->name);
+    return open ? check_bounds(b, i, &params, err) : NOE_OK;
 }
 
 /* Builds the right side; b->at holds the variables. root_type[i] is what root i must
@@ -41,6 +62,9 @@ static noe_status build_node(builder *b, uint16_t i, noe_error *err)
 static noe_status build_right_side(builder *b, const bool *used,
                                    const noe_type *const *root_type, noe_error *err)
 {
+    const noe_open_sizes *open = noe_pool_open(b->g->pool);
+    if (open && !noe_open_fits(open, b->rule, b->binding))
+        return noe_fail(err, NOE_ERR_SHAPE, "the rule depends on open sizes");
     for (uint16_t i = 0; i < b->rule->n_nodes; i++) {
         if (used[i] && !b->rule->nodes[i].is_var)
             NOE_TRY(build_node(b, i, err));

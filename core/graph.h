@@ -56,6 +56,7 @@ typedef struct noe_node {
 } noe_node;
 
 typedef struct noe_pool noe_pool; /* interned parameters, types, names, leaves */
+typedef struct noe_open_sizes noe_open_sizes; /* core/open.h */
 noe_pool *noe_pool_new(void);
 void noe_pool_free(noe_pool *p);
 noe_arena *noe_pool_arena(noe_pool *p); /* lives as long as the pool */
@@ -72,6 +73,10 @@ uint32_t noe_pool_add_leaf(noe_pool *p, const char *name, const noe_type *type,
 void noe_pool_set_default(noe_pool *p, uint32_t leaf, const void *data,
                           size_t data_bytes);
 const noe_leaf *noe_pool_leaf(const noe_pool *p, uint32_t leaf);
+/* The sizes that graphs of the pool leave open, NULL: none. Rules are then applied only
+ * where they hold for all of them. Lives as long as the pool. */
+void noe_pool_set_open(noe_pool *p, const noe_open_sizes *open);
+const noe_open_sizes *noe_pool_open(const noe_pool *p);
 uint32_t noe_pool_n_leaves(const noe_pool *p);
 
 typedef struct noe_output {

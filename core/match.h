@@ -13,6 +13,7 @@
  *      its variables have, as long as both sides have types at all. Layout thus moves
  * in every type, arithmetic only in f32;
  *   5. the right side is well-typed and its outputs have the types of the left's.
+ *   6. where the graph's pool leaves sizes open: 3 and 5 hold for all of them (open.h).
  * Interior nodes of the left side may have other uses: they are then simply kept.
  */
 #ifndef NOE_CORE_MATCH_H

@@ -19,6 +19,7 @@ struct noe_pool {
     intern_table names, params, types;
     noe_leaf *leaves;
     uint32_t n_leaves, cap_leaves;
+    const noe_open_sizes *open;
 };
 
 typedef bool equal_fn(const void *stored, const void *probe);
@@ -250,4 +251,14 @@ const noe_leaf *noe_pool_leaf(const noe_pool *p, uint32_t leaf)
 uint32_t noe_pool_n_leaves(const noe_pool *p)
 {
     return p->n_leaves;
+}
+
+void noe_pool_set_open(noe_pool *p, const noe_open_sizes *open)
+{
+    p->open = open;
+}
+
+const noe_open_sizes *noe_pool_open(const noe_pool *p)
+{
+    return p->open;
 }

@@ -209,6 +209,7 @@ void noe_get_done(noe_getting *g, uint32_t port, noe_op op, noe_ref r)
     noe_onnx_node *n = g->node;
     n->kind = NOE_NODE_ALGEBRA;
     n->op = op;
+    g->done = r;
     if (n->out[port] == NOE_NO_VALUE)
         return;
     noe_onnx_value *v = &g->m->values[n->out[port]];

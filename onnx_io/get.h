@@ -15,6 +15,7 @@ typedef struct noe_getting {
     noe_onnx_node *node;
     uint32_t index; /* of the node */
     noe_op op;      /* first row of the operator table with this op_type */
+    noe_ref done;   /* the output declared last */
     bool only_type; /* only find the types of the outputs, whatever the element type */
     noe_error err;
 } noe_getting;

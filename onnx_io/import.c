@@ -158,6 +158,29 @@ static void import_opaque(noe_onnx_model *m, uint32_t k)
     noe_arena_release(&m->scratch, mark);
 }
 
+/* What was declared of the outputs, before a getter says more. */
+static noe_type *keep_types(noe_onnx_model *m, const noe_onnx_node *n)
+{
+    size_t n_out = m->over_primes ? n->proto->n_output : 0;
+    noe_type *kept = NOE_NEW_N(&m->arena, noe_type, n_out);
+    for (size_t i = 0; i < n_out; i++) {
+        if (n->out[i] != NOE_NO_VALUE)
+            kept[i] = m->values[n->out[i]].type;
+    }
+    return kept;
+}
+
+static void restore_types(noe_onnx_model *m, const noe_onnx_node *n,
+                          const noe_type *kept)
+{
+    for (size_t i = 0; i < n->proto->n_output; i++) {
+        if (n->out[i] == NOE_NO_VALUE)
+            continue;
+        m->values[n->out[i]].type = kept[i];
+        m->values[n->out[i]].ints = NULL;
+    }
+}
+
 /* Operators of the algebra on other element types are opaque, but their output types
  * follow as ever. The core nodes made for that stay unused. */
 static void type_opaque(noe_onnx_model *m, noe_getting *g)
@@ -166,18 +189,30 @@ static void type_opaque(noe_onnx_model *m, noe_getting *g)
     if (n->proto->n_output == 0 || n->out[0] == NOE_NO_VALUE ||
         !noe_onnx_is_standard(n->proto->domain) || is_function(m, n->proto))
         return;
-    m->values[n->out[0]].ints = noe_onnx_eval_ints(m, n);
-    noe_onnx_type_outputs(m, n);
-    noe_onnx_split_ints(m, n);
+    if (!m->over_primes || noe_onnx_types_open(m, n)) {
+        m->values[n->out[0]].ints = noe_onnx_eval_ints(m, n);
+        noe_onnx_type_outputs(m, n);
+        noe_onnx_split_ints(m, n);
+    }
+    if (noe_shape_is_static(&m->values[n->out[0]].type.shape))
+        return;
+    noe_type *declared = keep_types(m, n);
     g->only_type = true;
-    if (!noe_shape_is_static(&m->values[n->out[0]].type.shape))
-        (void)get(g);
+    g->done = NOE_REF_NONE;
+    if (!get(g) && m->over_primes && !noe_onnx_typed_open(m, n, g->done))
+        restore_types(m, n, declared);
 }
 
 static void import_node(noe_onnx_model *m, uint32_t k)
 {
     noe_getting g = {.m = m, .node = &m->nodes[k], .index = k};
+    noe_type *declared = keep_types(m, &m->nodes[k]);
     const char *why = get(&g);
+    if (!why && m->over_primes) {
+        why = noe_onnx_refuse_open(m, g.node);
+        if (why)
+            restore_types(m, g.node, declared);
+    }
     if (!why)
         return;
     type_opaque(m, &g);
@@ -191,6 +226,8 @@ noe_status noe_onnx_import(noe_onnx_model *m, noe_error *err)
 {
     m->pool = noe_pool_new();
     m->graph = noe_graph_new(m->pool);
+    if (m->over_primes)
+        noe_pool_set_open(m->pool, m->open);
     NOE_TRY(declare_types(m, err));
     import_inputs(m);
     import_defaults(m);

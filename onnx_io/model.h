@@ -133,6 +133,14 @@ struct noe_onnx_model {
     uint32_t n_defaults;        /* inputs with an initializer that is no constant */
     noe_type *pinned;           /* type of each input after --input-shape */
     bool *is_pinned;            /* it is not the declared one */
+    noe_type *written;          /* the same without assumptions: what is written */
+    bool *is_written;
+    noe_open_sizes *open; /* sizes that assumptions are about, NULL: there are none */
+    bool over_primes;     /* the graph is over primes in their place */
+    const char *
+        *assumed_shapes; /* texts of the assumptions, and which sizes are taken */
+    int n_assumed_shapes, attempt;
+    noe_open_set assumed_set;
 
     noe_onnx_value *values;
     uint32_t n_values, cap_values;
@@ -177,8 +185,19 @@ NOE_NODISCARD noe_status noe_onnx_sort_nodes(noe_onnx_model *m, noe_error *err);
 /* values.c: names, single assignment, order, captures. */
 NOE_NODISCARD noe_status noe_onnx_number_values(noe_onnx_model *m, noe_error *err);
 
-/* import.c */
+/* import.c, open.c */
 NOE_NODISCARD noe_status noe_onnx_import(noe_onnx_model *m, noe_error *err);
+
+/* open.c, where the graph is over primes: may the node be in the algebra as it was
+ * imported? NULL, or why not. */
+const char *noe_onnx_refuse_open(noe_onnx_model *m, noe_onnx_node *n);
+/* Does what is known of an opaque node's outputs hold for all open sizes? */
+bool noe_onnx_types_open(const noe_onnx_model *m, const noe_onnx_node *n);
+/* The same for the type that its core nodes, which end in done, gave its only output.
+ */
+bool noe_onnx_typed_open(noe_onnx_model *m, const noe_onnx_node *n, noe_ref done);
+/* Has the node an operand that is no constant and depends on open sizes? */
+bool noe_onnx_has_open_operand(const noe_onnx_model *m, const noe_onnx_node *n);
 
 /* ints.c: what a node of shape arithmetic computes; NULL if unknown. */
 const noe_onnx_ints *noe_onnx_eval_ints(noe_onnx_model *m, const noe_onnx_node *n);

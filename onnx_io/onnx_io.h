@@ -9,7 +9,7 @@
 #define NOE_ONNX_IO_ONNX_IO_H
 
 #include "core/base/env.h"
-#include "core/graph.h"
+#include "core/open.h"
 
 typedef struct noe_onnx_model noe_onnx_model;
 
@@ -18,6 +18,13 @@ typedef struct noe_onnx_options {
     /* "name:1,3,224,224" or "name:1x3x224x224": pins the shape of a graph input. */
     const char *const *input_shapes;
     int n_input_shapes;
+    /* The same form: sizes that the model leaves open and that stay open in what is
+     * written. The graph is made over those of assumed_set (primes for the first three,
+     * then its pool knows them, core/open.h); attempt says which primes. */
+    const char *const *assumed_shapes;
+    int n_assumed_shapes;
+    noe_open_set assumed_set;
+    int attempt;
     /* Initializers that are graph inputs too are constants: they become weights, and
      * when nothing needs one any more, initializer and graph input go. */
     bool constant_initializers;
@@ -55,6 +62,14 @@ noe_pool *noe_onnx_pool(const noe_onnx_model *m);
 const void *noe_onnx_bytes(const noe_onnx_model *m, size_t *len);
 /* Does the model refer to no other file (external data)? */
 bool noe_onnx_is_self_contained(const noe_onnx_model *m);
+/* Loads the model twice more over other primes, so that whatever depends on open sizes
+ * in another way than by multiplication shows; *m is over NOE_OPEN_FIRST. Takes other
+ * primes where one divides a number of the model, gives up after a few. options as for
+ * noe_onnx_load_memory. */
+NOE_NODISCARD noe_status noe_onnx_load_open(const void *data, size_t len,
+                                            const noe_onnx_options *options,
+                                            const noe_env *env, noe_onnx_model **m,
+                                            noe_error *err);
 /* Initializers that are graph inputs too and were imported as inputs. */
 uint32_t noe_onnx_n_defaults(const noe_onnx_model *m);
 /* Operator as which ONNX node `origin` was imported (NOE_OP_OPAQUE if it was not). */

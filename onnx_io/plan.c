@@ -157,6 +157,7 @@ static bool claim(noe_exporter *x, uint32_t i, uint32_t k, uint32_t port)
     const noe_onnx_node *n = &x->m->nodes[k];
     comparison c = {.x = x, .node = n, .bound = new_bindings(x, n)};
     bool same = n->out[port] != NOE_NO_VALUE && !is_claimed(x, i, k, port) &&
+                !(x->m->over_primes && noe_onnx_has_open_operand(x->m, n)) &&
                 compare(&c, x->m->values[n->out[port]].ref, (noe_ref){i, 0}) &&
                 agrees(x, k, c.bound);
     free(c.todo);

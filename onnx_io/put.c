@@ -376,6 +376,16 @@ static noe_status put_reshape(putting *p)
 {
     const noe_value *shape = param(p, NOE_PARAM_SHAPE);
     const noe_shape *s = input_shape(p, 0);
+    const noe_open_sizes *open = noe_pool_open(p->x->m->pool);
+    noe_shape as_shape = noe_shape_make(shape->n, shape->list);
+    if (open && noe_open_shape_has(open, &as_shape)) {
+        int64_t how[NOE_MAX_LIST];
+        if (!noe_open_reshape(open, s, shape, how))
+            return noe_fail(p->x->err, NOE_ERR_UNSUPPORTED,
+                            "a reshape cannot be written for all sizes");
+        put_operand(p, "shape", how, shape->n);
+        return NOE_OK;
+    }
     bool has_zero = false, copies = true;
     for (int i = 0; i < shape->n; i++) {
         if (shape->list[i] != 0)

@@ -122,7 +122,11 @@ noe_status noe_onnx_reread(const noe_onnx_model *m, char *data, size_t len,
                            noe_onnx_model **written, noe_graph **graph, noe_error *err)
 {
     noe_onnx_options options = {.constant_initializers = m->constant_initializers,
-                                .folder = m->folder};
+                                .folder = m->folder,
+                                .assumed_shapes = m->assumed_shapes,
+                                .n_assumed_shapes = m->n_assumed_shapes,
+                                .assumed_set = m->assumed_set,
+                                .attempt = m->attempt};
     noe_status status =
         noe_onnx_take_memory(data, len, &options, &m->env, written, err);
     if (status != NOE_OK) {

@@ -108,7 +108,7 @@ static bool input_stays(const noe_exporter *x, uint32_t i)
 /* A graph input with the shape that the user gave it. */
 static void add_pinned_input(noe_exporter *x, noe_rope *graph, uint32_t i)
 {
-    const noe_shape *s = &x->m->pinned[i].shape;
+    const noe_shape *s = &x->m->written[i].shape;
     Onnx__ValueInfoProto info = *x->m->inputs[i];
     Onnx__TypeProto type = *info.type;
     Onnx__TypeProto__Tensor tensor = *type.tensor_type;
@@ -135,7 +135,7 @@ static void add_pinned_input(noe_exporter *x, noe_rope *graph, uint32_t i)
 static void add_input(noe_exporter *x, noe_rope *graph, uint32_t i,
                       const noe_wire_field *f)
 {
-    if (x->m->is_pinned[i])
+    if (x->m->is_written[i])
         add_pinned_input(x, graph, i);
     else
         noe_rope_add(graph, f->whole);
@@ -153,12 +153,14 @@ static void declare_new(noe_exporter *x, noe_rope *graph)
                       x->m->value_infos[i]->name ? x->m->value_infos[i]->name : "", 0);
     for (uint32_t i = 0; i < x->m->n_outputs; i++)
         noe_names_set(&declared, x->m->outputs[i]->name, 0);
-    /* rewriting makes nodes of static types only */
+    const noe_open_sizes *open = noe_pool_open(x->m->pool);
+    /* rewriting makes nodes of static types only, or over primes for open sizes */
     for (uint32_t i = 0; i < x->g->n_nodes && x->m->n_value_infos > 0; i++) {
         const noe_plan *p = &x->plans[i];
         const noe_node *n = noe_graph_node(x->g, i);
-        bool is_new =
-            p->is_needed && p->kind == NOE_PLAN_FRESH && n->op != NOE_OP_OPAQUE;
+        bool is_new = p->is_needed && p->kind == NOE_PLAN_FRESH &&
+                      n->op != NOE_OP_OPAQUE &&
+                      !(open && noe_open_shape_has(open, &n->types[0].shape));
         if (is_new && noe_names_add(&declared, p->names[0], 0))
             noe_rope_add_message(
                 graph, NOE_GRAPH_VALUE_INFO,

@@ -59,6 +59,8 @@ noe_program noe_command_describe(noe_command *c, noe_option *options)
          "database that keeps measured times (made if absent)", 1},
         {"input-shape", 0, NOE_OPTION_TEXTS, &c->input_shapes, 0, 0, "<name:dims>",
          "fix the shape of an input, x:1,3,224,224", 1},
+        {"assume-shape", 0, NOE_OPTION_TEXTS, &c->assumed_shapes, 0, 0, "<name:dims>",
+         "optimize for this shape of an input, all others stay possible", 1},
         {"constant-initializers", 0, NOE_OPTION_FLAG, &c->constant_initializers, 0, 0,
          NULL, "initializers that are also inputs are constants", 1},
         {"budget", 0, NOE_OPTION_INT, &c->budget, 0, 1e9, "<n>",

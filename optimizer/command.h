@@ -13,7 +13,7 @@ typedef struct noe_command {
     const char *rules, *costs, *device, *dtype, *record;
     const char *level, *search, *inputs, *json, *report, *log, *replay;
     noe_option_texts only_rules, skip_rules;
-    noe_option_texts input_shapes;
+    noe_option_texts input_shapes, assumed_shapes;
     double alpha, time_limit, rtol, atol;
     int64_t budget, check, threads, seed, max_growth;
     int explain, bisect, freeze, hot_weights, dry_run, verbose, no_timing,

@@ -17,15 +17,43 @@ static char *folder_of(const char *path)
     return b.text;
 }
 
+static noe_status load_open(noe_job *j, noe_onnx_options options, noe_error *err)
+{
+    size_t len;
+    const void *data = noe_onnx_bytes(j->model, &len);
+    options.folder = j->data ? NULL : j->folder;
+    noe_status status = noe_onnx_load_open(data, len, &options, &j->env, &j->open, err);
+    if (status != NOE_OK)
+        noe_error_prefix(err, "%s: ", j->cmd->in);
+    return status;
+}
+
+/* What the search is about and what is written: the model over open sizes if there
+ * are some. */
+static const noe_onnx_model *searched(const noe_job *j)
+{
+    return j->open ? j->open : j->model;
+}
+
+const noe_graph *noe_job_graph(const noe_job *j)
+{
+    return noe_onnx_graph(searched(j));
+}
+
 static noe_status load_model(noe_job *j, noe_error *err)
 {
     j->folder = folder_of(j->cmd->in);
     noe_onnx_options options = {.input_shapes = j->cmd->input_shapes.text,
                                 .n_input_shapes = j->cmd->input_shapes.n,
+                                .assumed_shapes = j->cmd->assumed_shapes.text,
+                                .n_assumed_shapes = j->cmd->assumed_shapes.n,
+                                .assumed_set = NOE_OPEN_ASSUMED,
                                 .constant_initializers = j->cmd->constant_initializers};
     NOE_TRY(j->data ? noe_onnx_load_memory(j->data, j->len, &options, &j->env,
                                            &j->model, err)
                     : noe_onnx_load(j->cmd->in, &options, &j->env, &j->model, err));
+    if (options.n_assumed_shapes > 0)
+        NOE_TRY(load_open(j, options, err));
     uint32_t n = noe_onnx_n_defaults(j->model);
     if (n > 0)
         noe_log(&j->env, NOE_LOG_WARN,
@@ -82,7 +110,13 @@ static noe_status open_costs(noe_job *j, noe_error *err)
                                   .weight_bytes = weight_bytes};
     NOE_TRY(noe_device_open(&j->device, &options, &j->env, err));
     noe_cost_recorder_init(&j->recorder, j->device.model);
-    noe_costs_init(&j->costs, j->cmd->record ? &j->recorder.model : j->device.model);
+    noe_cost_model *model = j->cmd->record ? &j->recorder.model : j->device.model;
+    if (j->open) {
+        noe_open_costs_init(&j->open_costs, model,
+                            noe_pool_open(noe_onnx_pool(j->open)));
+        model = &j->open_costs.model;
+    }
+    noe_costs_init(&j->costs, model);
     return NOE_OK;
 }
 
@@ -110,6 +144,58 @@ static bool has_opaque(const noe_graph *g)
     return found;
 }
 
+/* The original and the written model, both with open sizes replaced by others than
+ * those that the user assumes. */
+static noe_status check_at(noe_job *j, noe_open_set set, const char *data, size_t len,
+                           noe_error *err)
+{
+    size_t n_original;
+    const void *original = noe_onnx_bytes(j->model, &n_original);
+    noe_onnx_options options = {.input_shapes = j->cmd->input_shapes.text,
+                                .n_input_shapes = j->cmd->input_shapes.n,
+                                .assumed_shapes = j->cmd->assumed_shapes.text,
+                                .n_assumed_shapes = j->cmd->assumed_shapes.n,
+                                .assumed_set = set,
+                                .constant_initializers = j->cmd->constant_initializers,
+                                .folder = j->data ? NULL : j->folder};
+    noe_onnx_model *before, *after = NULL;
+    noe_graph *graph = NULL;
+    noe_cut cut;
+    NOE_TRY(
+        noe_onnx_load_memory(original, n_original, &options, &j->env, &before, err));
+    char *copy = noe_malloc(len + 1); /* which reading takes */
+    memcpy(copy, data, len);
+    noe_status status = noe_onnx_reread(before, copy, len, &after, &graph, err);
+    if (status == NOE_OK &&
+        noe_optimize_cut(noe_onnx_graph(before), graph, &cut, err) != NOE_OK)
+        status = NOE_ERR_UNSUPPORTED; /* not comparable */
+    if (status == NOE_OK) {
+        noe_check_options check = j->options.check;
+        check.n_inputs = 1;
+        status = noe_check_run(j->device.checking, &cut, j->env.seed, &check,
+                               &j->other_sizes, err);
+        noe_cut_clear(&cut);
+    }
+    noe_graph_free(graph);
+    noe_onnx_free(after);
+    noe_onnx_free(before);
+    return status;
+}
+
+static noe_status check_other_sizes(noe_job *j, const char *data, size_t len,
+                                    noe_error *err)
+{
+    static const noe_open_set sets[] = {NOE_OPEN_ONES, NOE_OPEN_SMALL};
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+        noe_status status = check_at(j, sets[i], data, len, err);
+        if (status != NOE_OK) {
+            noe_error_prefix(err, "at other sizes than the assumed ones: ");
+            return status;
+        }
+    }
+    return NOE_OK;
+}
+
 static noe_status reread(void *ctx, const noe_graph *g, const noe_graph **seen,
                          noe_error *err)
 {
@@ -117,11 +203,18 @@ static noe_status reread(void *ctx, const noe_graph *g, const noe_graph **seen,
     char *data;
     size_t len;
     drop_written(j);
-    NOE_TRY(noe_onnx_serialize_beside(j->model, g, &data, &len, err));
-    noe_status status =
-        noe_onnx_reread(j->model, data, len, &j->written, &j->written_graph, err);
+    NOE_TRY(noe_onnx_serialize_beside(searched(j), g, &data, &len, err));
+    noe_status status = NOE_OK;
+    if (j->open && j->cmd->check > 0)
+        status = check_other_sizes(j, data, len, err);
+    if (status != NOE_OK) {
+        free(data);
+        return status;
+    }
+    status = noe_onnx_reread(j->model, data, len, &j->written, &j->written_graph, err);
     *seen = j->written_graph;
-    if (status == NOE_OK && (j->cmd->inputs || has_opaque(noe_onnx_graph(j->model))))
+    if (status == NOE_OK && j->cmd->check > 0 &&
+        (j->cmd->inputs || has_opaque(noe_onnx_graph(j->model))))
         status = noe_whole_check(j->model, j->written, j->cmd->inputs, j->env.seed,
                                  &j->options.check, &j->whole, err);
     return status;
@@ -141,7 +234,7 @@ static noe_status time_files(void *ctx, const noe_graph *g, const noe_graph *bet
     bool found = false;
     noe_referee *referee = &j->device.referee;
     noe_status status =
-        noe_onnx_serialize_beside(j->model, better, &after, &n_after, err);
+        noe_onnx_serialize_beside(searched(j), better, &after, &n_after, err);
     if (status == NOE_OK) {
         text = noe_referee_trial_text(referee, noe_hash64(before, n_before, 0),
                                       noe_hash64(after, n_after, 0));
@@ -167,7 +260,7 @@ static noe_status time_files(void *ctx, const noe_graph *g, const noe_graph *bet
 static noe_status search_and_check(noe_job *j, noe_error *err)
 {
     const noe_command *cmd = j->cmd;
-    const noe_graph *g = noe_onnx_graph(j->model);
+    const noe_graph *g = noe_job_graph(j);
     uint64_t growth =
         cmd->max_growth >= 0 ? (uint64_t)cmd->max_growth : noe_default_growth(g);
     noe_search_method method = NOE_SEARCH_BEST;
@@ -179,7 +272,7 @@ static noe_status search_and_check(noe_job *j, noe_error *err)
                    .time_limit = cmd->time_limit,
                    .max_growth = growth,
                    .script = cmd->replay ? &j->script : NULL,
-                   .referee = cmd->no_timing ? NULL : &j->device.referee},
+                   .referee = cmd->no_timing || j->open ? NULL : &j->device.referee},
         .check = {(int)cmd->check, cmd->rtol, cmd->atol},
         .seed = j->env.seed,
         .time_whole = !cmd->no_timing && j->device.timing,
@@ -189,6 +282,7 @@ static noe_status search_and_check(noe_job *j, noe_error *err)
         .device_tolerance = j->device.tolerance,
         .origin_op = origin_op,
         .origin_ctx = j->model,
+        .original = j->open ? noe_onnx_graph(j->model) : NULL,
         .reread = reread,
         .reread_ctx = j};
     noe_status status = noe_optimize(&j->env, g, &j->rules, &j->costs,
@@ -224,19 +318,35 @@ static noe_status write_input(noe_job *j, noe_error *err)
     return j->cmd->dry_run ? NOE_OK : noe_file_write(j->cmd->out, data, len, err);
 }
 
+/* The input again, with external data where the result lies. */
+static noe_status write_plain(noe_job *j, noe_error *err)
+{
+    noe_onnx_options options = {.constant_initializers = j->cmd->constant_initializers};
+    noe_onnx_model *plain;
+    j->after = j->before;
+    if (j->cmd->dry_run)
+        return NOE_OK;
+    NOE_TRY(noe_onnx_load(j->cmd->in, &options, &j->env, &plain, err));
+    noe_status status = noe_onnx_save(plain, noe_onnx_graph(plain), j->cmd->out, err);
+    noe_onnx_free(plain);
+    return status;
+}
+
 static noe_status write_model(noe_job *j, noe_error *err)
 {
     char *data;
     size_t len;
     if (is_input_kept(j))
         return write_input(j, err);
+    if (j->open && j->result.decision != NOE_DECISION_BETTER)
+        return write_plain(j, err);
     if (j->cmd->dry_run) {
-        NOE_TRY(
-            noe_onnx_serialize(j->model, j->result.graph, &j->bytes, &j->n_bytes, err));
+        NOE_TRY(noe_onnx_serialize(searched(j), j->result.graph, &j->bytes, &j->n_bytes,
+                                   err));
         count_file(&j->after, j->bytes, j->n_bytes);
         return NOE_OK;
     }
-    NOE_TRY(noe_onnx_save(j->model, j->result.graph, j->cmd->out, err));
+    NOE_TRY(noe_onnx_save(searched(j), j->result.graph, j->cmd->out, err));
     NOE_TRY(noe_file_read(j->cmd->out, UINT64_MAX, &data, &len, err));
     count_file(&j->after, data, len);
     free(data);
@@ -280,7 +390,7 @@ void noe_job_report(const noe_job *j, noe_buf *b)
                    j->seconds, j->result.check_seconds, j->result.trial_seconds,
                    (double)noe_peak_rss_kib() / 1024);
     if (j->cmd->verbose)
-        noe_report_opaque(b, j->model);
+        noe_report_opaque(b, searched(j));
 }
 
 void noe_job_report_json(const noe_job *j, noe_buf *b)
@@ -447,6 +557,7 @@ void noe_job_release(noe_job *j)
     noe_ruledb_close(j->cost_db);
     noe_rule_set_clear(&j->rules);
     noe_script_clear(&j->script);
+    noe_onnx_free(j->open);
     noe_onnx_free(j->model);
     free(j->folder);
     free(j->bytes);

@@ -9,6 +9,7 @@
 #include "core/base/env.h"
 #include "optimizer/breakdown.h"
 #include "optimizer/command.h"
+#include "optimizer/cost_open.h"
 #include "optimizer/device.h"
 #include "optimizer/report.h"
 #include "optimizer/whole.h"
@@ -23,12 +24,14 @@ typedef struct noe_job {
     const char *shown; /* what the report calls the result; NULL: cmd->out */
 
     noe_onnx_model *model;
-    char *folder; /* of the input */
+    noe_onnx_model *open; /* the same over open sizes (--assume-shape), or NULL */
+    char *folder;         /* of the input */
     const char *rules_path;
     noe_rule_set rules;
     noe_ruledb *cost_db;
     noe_device device;
     noe_cost_recorder recorder;
+    noe_open_costs open_costs;
     noe_costs costs;
     noe_optimize_options options;
     noe_optimize_result result;
@@ -37,7 +40,8 @@ typedef struct noe_job {
     noe_script script;       /* of --replay */
     noe_onnx_model *written; /* the result as it is read back, for the check */
     noe_graph *written_graph;
-    noe_whole_report whole; /* check in the reference executor */
+    noe_check_report other_sizes; /* of the check at sizes that are not assumed */
+    noe_whole_report whole;       /* check in the reference executor */
     char *bytes; /* the result where no file is written; NULL: the input is kept */
     size_t n_bytes;
     double seconds; /* all of it took */
@@ -46,6 +50,8 @@ typedef struct noe_job {
 /* Load, search, check, time, write the result (cmd->out, or bytes for a dry run) and
  * the files that go along with it. */
 NOE_NODISCARD noe_status noe_job_optimize(noe_job *j, noe_error *err);
+/* The graph that is searched, in whose pool the result is. */
+const noe_graph *noe_job_graph(const noe_job *j);
 /* What the user sees at the end of that. */
 void noe_job_report(const noe_job *j, noe_buf *b);
 /* The same for programs (report.h). */

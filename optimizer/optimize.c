@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "optimizer/optimize.h"
 #include "core/base/hash.h"
+#include "core/open.h"
 #include "optimizer/memory.h"
 #include "optimizer/partition.h"
 #include <math.h>
@@ -16,6 +17,26 @@ uint64_t noe_default_growth(const noe_graph *g)
     uint64_t share = noe_weight_bytes(g, live) / 100 * GROWTH_PER_CENT;
     free(live);
     return share > MIN_GROWTH ? share : MIN_GROWTH;
+}
+
+/* Of a graph over open sizes, at the assumed ones. */
+static noe_status peak_memory(const noe_graph *g, uint64_t *bytes, noe_error *err)
+{
+    const noe_open_sizes *open = noe_pool_open(g->pool);
+    *bytes = 0;
+    if (!open) {
+        *bytes = noe_peak_memory(g);
+        return NOE_OK;
+    }
+    noe_graph *sized;
+    noe_pool *pool = noe_pool_new();
+    noe_status status = noe_open_graph_at(open, NOE_OPEN_ASSUMED, g, pool, &sized, err);
+    if (status == NOE_OK) {
+        *bytes = noe_peak_memory(sized);
+        noe_graph_free(sized);
+    }
+    noe_pool_free(pool);
+    return status;
 }
 
 /* Definitions out, rules, definitions in again. *folded is NULL if no rule gained.
@@ -35,12 +56,14 @@ static noe_status find_better(const noe_env *env, const noe_graph *g,
         noe_search_parts(env, core, rules, costs, &options->search, &r->search, err);
     if (status == NOE_OK)
         status = noe_costs_final(costs, core, r->search.interrupted, &r->before, err);
-    r->memory_before = r->memory_after = noe_peak_memory(core);
+    if (status == NOE_OK)
+        status = peak_memory(core, &r->memory_before, err);
+    r->memory_after = r->memory_before;
     noe_graph_free(core);
     r->after = r->before;
     if (status != NOE_OK || r->search.n_path == 0)
         return status;
-    r->memory_after = noe_peak_memory(r->search.graph);
+    NOE_TRY(peak_memory(r->search.graph, &r->memory_after, err));
     NOE_TRY(
         noe_costs_final(costs, r->search.graph, r->search.interrupted, &r->after, err));
     return noe_graph_fold(r->search.graph, options->origin_op, options->origin_ctx,
@@ -59,8 +82,8 @@ static bool has_other_types(const noe_graph *g)
     return false;
 }
 
-static noe_status make_cut(const noe_graph *g, const noe_graph *folded, noe_cut *cut,
-                           noe_error *err)
+noe_status noe_optimize_cut(const noe_graph *g, const noe_graph *folded, noe_cut *cut,
+                            noe_error *err)
 {
     noe_graph *a, *b;
     if (!has_other_types(g))
@@ -83,7 +106,7 @@ static noe_status cut_written(const noe_env *env, const noe_graph *g,
                               noe_cut *cut, noe_error *err)
 {
     noe_error why;
-    noe_status status = make_cut(g, written, cut, &why);
+    noe_status status = noe_optimize_cut(g, written, cut, &why);
     if (status == NOE_OK || written == result) {
         if (status != NOE_OK && err)
             *err = why;
@@ -91,21 +114,29 @@ static noe_status cut_written(const noe_env *env, const noe_graph *g,
     }
     noe_log(env, NOE_LOG_WARN,
             "the result is checked before writing, not read back: %s", why.text);
-    return make_cut(g, result, cut, err);
+    return noe_optimize_cut(g, result, cut, err);
 }
 
+/* seen (may be NULL): what is to be timed. */
 static noe_status check(const noe_env *env, const noe_graph *g, const noe_graph *result,
                         noe_backend *backend, const noe_optimize_options *options,
-                        noe_optimize_result *r, noe_error *err)
+                        noe_optimize_result *r, const noe_graph **seen, noe_error *err)
 {
     const noe_graph *written = result;
     noe_cut cut;
     double start = noe_wall_seconds();
-    if (options->check.n_inputs <= 0)
+    if (options->check.n_inputs <= 0 && !options->original)
         return NOE_OK;
     if (options->reread)
         NOE_TRY(options->reread(options->reread_ctx, result, &written, err));
-    NOE_TRY(cut_written(env, g, result, written, &cut, err));
+    if (options->original && seen)
+        *seen = written;
+    if (options->check.n_inputs <= 0)
+        return NOE_OK;
+    if (!options->original)
+        NOE_TRY(cut_written(env, g, result, written, &cut, err));
+    else if (noe_optimize_cut(options->original, written, &cut, err) != NOE_OK)
+        return NOE_ERR_UNSUPPORTED; /* what cannot be compared is not shipped */
     noe_status status =
         noe_check_run(backend, &cut, options->seed, &options->check, &r->check, err);
     noe_cut_clear(&cut);
@@ -127,7 +158,7 @@ static noe_status time_cut(const noe_graph *g, const noe_graph *folded,
                            noe_error *err)
 {
     noe_cut cut;
-    NOE_TRY(make_cut(g, folded, &cut, err));
+    NOE_TRY(noe_optimize_cut(g, folded, &cut, err));
     char *text = NULL;
     bool found = false;
     noe_status status = NOE_OK;
@@ -152,7 +183,7 @@ static noe_status check_on_device(const noe_graph *g, const noe_graph *folded,
                                   noe_optimize_result *r, noe_error *err)
 {
     noe_cut cut;
-    NOE_TRY(make_cut(g, folded, &cut, err));
+    NOE_TRY(noe_optimize_cut(g, folded, &cut, err));
     noe_status status =
         noe_check_device(backend, options->device, &cut, options->seed,
                          options->device_tolerance, &r->device_check, err);
@@ -212,10 +243,21 @@ static noe_status decide(const noe_env *env, const noe_graph *g, noe_graph *fold
 {
     if (!options->search.script && !noe_cost_less(&r->after, &r->before))
         return NOE_OK;
-    if (backend)
-        NOE_TRY(check(env, g, folded, backend, options, r, err));
-    if (backend && options->time_whole)
+    const noe_graph *before = options->original ? options->original : g;
+    const noe_graph *after = folded;
+    if (backend) {
+        noe_status status = check(env, g, folded, backend, options, r, &after, err);
+        if (status == NOE_ERR_UNSUPPORTED && options->original) {
+            noe_log(env, NOE_LOG_WARN, "the result is not kept: %s",
+                    err ? err->text : "");
+            return NOE_OK;
+        }
+        NOE_TRY(status);
+    }
+    if (backend && options->time_whole && options->trial)
         NOE_TRY(time_whole(env, g, folded, backend, options, r, err));
+    else if (backend && options->time_whole)
+        NOE_TRY(time_whole(env, before, after, backend, options, r, err));
     r->decision = r->trial.failed || (r->trial.done && !r->trial.faster)
                       ? NOE_DECISION_NO_SPEED
                       : NOE_DECISION_BETTER;
@@ -243,8 +285,9 @@ noe_status noe_optimize(const noe_env *env, const noe_graph *g,
     else
         noe_graph_free(folded);
     /* Writing the input's own graph is a step too that can go wrong. */
-    if (status == NOE_OK && r->decision != NOE_DECISION_BETTER && backend)
-        status = check(env, g, g, backend, options, r, err);
+    if (status == NOE_OK && r->decision != NOE_DECISION_BETTER && backend &&
+        !options->original)
+        status = check(env, g, g, backend, options, r, NULL, err);
     return status;
 }
 

@@ -39,6 +39,9 @@ typedef struct noe_optimize_options {
     double device_tolerance;
     noe_origin_op_fn *origin_op;
     void *origin_ctx;
+    /* Where g is over open sizes (core/open.h): the graph at sizes, with which what
+     * reread gives is compared and timed. NULL: g itself. */
+    const noe_graph *original;
     noe_reread_fn *reread; /* may be NULL: then graphs are checked as they are */
     void *reread_ctx;
 } noe_optimize_options;
@@ -64,6 +67,9 @@ NOE_NODISCARD noe_status noe_optimize(const noe_env *env, const noe_graph *g,
                                       noe_backend *backend,
                                       const noe_optimize_options *options,
                                       noe_optimize_result *result, noe_error *err);
+/* The part that both compute, to be run and compared. */
+NOE_NODISCARD noe_status noe_optimize_cut(const noe_graph *g, const noe_graph *result,
+                                          noe_cut *cut, noe_error *err);
 void noe_optimize_result_clear(noe_optimize_result *result);
 
 /* Largest growth of the weights that is allowed unless the user says otherwise. */

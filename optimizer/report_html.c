@@ -458,7 +458,7 @@ static void put_graph(page *p, const noe_graph *g, const noe_graph *other,
 
 static void put_graphs(page *p)
 {
-    const noe_graph *g = noe_onnx_graph(p->job->model), *r = p->job->result.graph;
+    const noe_graph *g = noe_job_graph(p->job), *r = p->job->result.graph;
     noe_buf_puts(
         p->b,
         "<h2 id=\"graphs\">Graphs</h2>\n<p class=\"soft small\">Drag to move; Ctrl and "
@@ -560,7 +560,7 @@ static void put_environment(page *p)
         noe_buf_puts(p->b, "</tr>\n");
     }
     noe_buf_puts(p->b, "</table></div>\n");
-    noe_report_opaque(&opaque, j->model);
+    noe_report_opaque(&opaque, j->open ? j->open : j->model);
     put_text(p, "pre", noe_buf_text(&opaque));
     noe_buf_clear(&opaque);
     noe_arena_clear(&a);
@@ -571,7 +571,7 @@ noe_status noe_report_html(noe_job *j, noe_buf *html, noe_error *err)
     page p = {.job = j, .b = html, .better = j->result.decision == NOE_DECISION_BETTER};
     noe_graph *core;
     noe_buf title = {0};
-    NOE_TRY(noe_graph_expand(noe_onnx_graph(j->model), &core, err));
+    NOE_TRY(noe_graph_expand(noe_job_graph(j), &core, err));
     noe_breakdown_make(&j->costs, core, &p.before);
     noe_graph_free(core);
     if (p.better)
