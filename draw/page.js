@@ -9,12 +9,21 @@ for (const view of document.querySelectorAll(".view")) {
   svg.removeAttribute("width");
   svg.removeAttribute("height");
   const show = () => svg.setAttribute("viewBox", [box.x, box.y, box.w, box.h].join(" "));
+  /* Where a node's text stands, as the view box counts. */
+  const placeOf = text => ({
+    x: all.x + Number(text.getAttribute("x")) + 4,
+    y: all.y + all.h + Number(text.getAttribute("y")) - 4,
+  });
+  /* The uppermost operator: wide graphs have nothing in the middle of their top. */
+  const top = [...svg.querySelectorAll(".node:not(.leaf) text")].map(placeOf)
+    .reduce((a, b) => (a && a.y <= b.y ? a : b), null);
   /* One to one, from the top, where the whole would be too small to read. */
   const start = () => {
     const r = view.getBoundingClientRect();
     const scale = Math.min(Math.max(all.w / r.width, all.h / r.height), 1.1);
     box = { w: r.width * scale, h: r.height * scale, y: all.y };
-    box.x = all.x + (all.w - box.w) / 2;
+    box.x = top && box.w < all.w ? top.x - box.w / 2 : all.x + (all.w - box.w) / 2;
+    if (top && box.h < all.h) box.y = Math.max(all.y, top.y - box.h / 5);
     if (box.h > all.h) box.y -= (box.h - all.h) / 2;
     show();
   };
@@ -72,8 +81,9 @@ for (const view of document.querySelectorAll(".view")) {
     place = next ? (place + 1) % hits.length : 0;
     const text = hits[place].querySelector("text");
     if (text) {
-      box.x = all.x + Number(text.getAttribute("x")) - box.w / 2 + 4;
-      box.y = all.y + all.h + Number(text.getAttribute("y")) - box.h / 2 - 4;
+      const p = placeOf(text);
+      box.x = p.x - box.w / 2;
+      box.y = p.y - box.h / 2;
       show();
     }
   };
