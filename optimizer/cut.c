@@ -335,6 +335,23 @@ static void take_labels(cutter *c, noe_cut *cut)
     }
 }
 
+/* What comes from outside is made up in memory: 4 GiB of f32 for one tensor. */
+#define MAX_INPUT_ELEMENTS ((int64_t)1 << 30)
+
+static noe_status check_inputs(const noe_graph *g, noe_error *err)
+{
+    for (uint32_t i = 0; i < g->n_nodes; i++) {
+        if (g->nodes[i].op != NOE_OP_INPUT)
+            continue;
+        int64_t n = noe_shape_elements(&g->nodes[i].types[0].shape);
+        if (n > MAX_INPUT_ELEMENTS)
+            return noe_fail(err, NOE_ERR_LIMIT,
+                            "'%s' has %lld elements, too many to run anything on",
+                            noe_graph_leaf_of(g, i)->name, (long long)n);
+    }
+    return NOE_OK;
+}
+
 noe_status noe_cut_pair(const noe_graph *original, const noe_graph *result,
                         noe_cut *cut, noe_error *err)
 {
@@ -343,6 +360,8 @@ noe_status noe_cut_pair(const noe_graph *original, const noe_graph *result,
     noe_status status = pair_everything(&c, err);
     if (status == NOE_OK && c.n_compared > 0)
         status = build_both(&c, cut, err);
+    if (status == NOE_OK && c.n_compared > 0)
+        status = check_inputs(cut->original, err);
     if (status == NOE_OK)
         take_labels(&c, cut);
     else

@@ -22,6 +22,7 @@ typedef struct noe_cut {
 } noe_cut;
 
 /* Fails with NOE_ERR_MISMATCH where the graphs differ in what no rule may change. */
+/* NOE_ERR_LIMIT where an input of the part has more than 2^30 elements. */
 NOE_NODISCARD noe_status noe_cut_pair(const noe_graph *original,
                                       const noe_graph *result, noe_cut *cut,
                                       noe_error *err);

@@ -29,6 +29,17 @@ static const struct {
     {MODEL("node Sin x -> s\nnode CumSum s,a -> y\n"),
      MODEL("node Sin x -> s\nnode Frobnicate s -> y\n"), NOE_ERR_MISMATCH,
      "cannot be computed"},
+    /* opset 6: the second operand is broadcast from an axis on */
+    {"ir 3\nopset 6\ninput x f32 2,3\noutput y f32 2,3\ninput b f32 2\ninit b f32 2 = "
+     "1,2\nnode Relu x -> r\nnode Add r,b -> y broadcast=i:1 axis=i:0\n",
+     "ir 3\nopset 6\ninput x f32 2,3\noutput y f32 2,3\ninput b f32 2\ninit b f32 2 = "
+     "1,2\nnode Relu x -> r\nnode Add r,b -> y broadcast=i:1 axis=i:0\n",
+     NOE_OK, ""},
+    {"ir 3\nopset 6\ninput x f32 2,2\noutput y f32 2,2\ninput b f32 2\ninit b f32 2 = "
+     "1,2\nnode Add x,b -> y broadcast=i:1 axis=i:0\n",
+     "ir 3\nopset 6\ninput x f32 2,2\noutput y f32 2,2\ninput b f32 2\ninit b f32 2 = "
+     "1,2\nnode Add x,b -> y broadcast=i:1 axis=i:1\n",
+     NOE_ERR_MISMATCH, "output 'y'"},
     {MODEL("node Frobnicate x -> y\n"), MODEL("node Relu x -> y\n"), NOE_OK,
      "no reference for operator Frobnicate"},
     {MODEL("node Sin x -> s\nnode Relu s -> y\n"),
