@@ -363,6 +363,8 @@ void noe_job_report(const noe_job *j, noe_buf *b)
     if (j->cmd->explain)
         noe_report_steps(b, &j->rules, &j->result);
     noe_report_outcome(b, &j->options, &j->result);
+    if (j->other_sizes.n_outputs > 0)
+        noe_buf_puts(b, "check with open sizes 1, and small: passed\n");
     if (j->result.device_check.n_outputs > 0)
         noe_buf_printf(b,
                        "check on the device: passed; largest difference from f32 %.2g "
