@@ -6,9 +6,9 @@
 build_packages="gcc libc6-dev cmake ninja-build pkg-config libz3-dev libsqlite3-dev
   libxxhash-dev libprotobuf-c-dev protobuf-c-compiler libdnnl-dev libgraphviz-dev
   zlib1g-dev check"
-# Only for noether-generate on several machines, and to try the pages of reports in a
-# browser; neither script asks for them.
-optional_packages="libopenmpi-dev openmpi-bin chromium"
+# Only for noether-generate on several machines, to try the pages of reports in a browser,
+# and the Debian package in a clean system; neither script asks for them.
+optional_packages="libopenmpi-dev openmpi-bin chromium debootstrap"
 # To look into the rule database by hand.
 use_packages="sqlite3"
 # To test: layout check, Python comparison programs, published operator tests, a second

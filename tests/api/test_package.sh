@@ -30,11 +30,13 @@ debootstrap --variant=minbase bookworm "$root" >"$work/log" 2>&1 || {
   tail -n 2 "$work/log"
   skip "debootstrap fails"
 }
-cmake -S "$source_dir" -B "$work/b" -G Ninja -DCMAKE_BUILD_TYPE=Release \
+git clone -q "$source_dir" "$work/clone" # what is being edited may not build
+cmake -S "$work/clone" -B "$work/b" -G Ninja -DCMAKE_BUILD_TYPE=Release \
   -DCMAKE_INSTALL_PREFIX=/usr -DBUILD_TESTING=OFF -DNOETHER_MPI=OFF \
   -DNOETHER_RULES_DB="$rules" >"$work/log" 2>&1 &&
   ninja -C "$work/b" >"$work/log" 2>&1 && (cd "$work/b" && cpack -G DEB) >"$work/log" 2>&1
 verdict builds $?
+[ $failed = 0 ] || exit 1
 
 inside() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root "$@" >"$work/log" 2>&1; }
 cp "$work"/b/*.deb "$root/noether.deb"
