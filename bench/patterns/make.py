@@ -20,8 +20,6 @@ from onnx import TensorProto, helper, numpy_helper
 OPSET, IR = 17, 8
 KEEP = ("qkv_split_s128", "fire_enlarge", "inception_siblings", "resnext128_g16",
         "depthwise_dense")
-# Padding a kernel with zeros is exact only where no value is infinite or NaN.
-OPTIONS = {"repvgg": ["--assume-finite"]}
 
 
 class Net:

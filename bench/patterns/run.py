@@ -19,7 +19,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from make import KEEP, OPTIONS, PATTERNS  # noqa: E402
+from make import KEEP, PATTERNS  # noqa: E402
 
 LOSES = 0.98
 SHARE = 0.9  # of the logarithm of what is to be gained
@@ -30,12 +30,10 @@ def optimize(args, folder, name):
     run = subprocess.run(
         [os.path.join(args.build, "bin", "noether-optimize"), "--device", "ort",
          "--rules", args.rules, "--costs", args.costs, *args.option,
-         *OPTIONS.get(name, []),
          os.path.join(folder, name + ".onnx"), "-o", out],
         capture_output=True, text=True, check=False)
     rules = re.findall(r"^ +(\d+)x +([0-9a-f]{10}<?)", run.stdout, re.M)
     words = ", ".join(f"{n}x {rule}" for n, rule in rules)
-    words += "".join(f" (with `{option}`)" for option in OPTIONS.get(name, []))
     if run.returncode:
         words = "FAILED: " + (run.stderr.strip().splitlines() or ["?"])[-1]
     search = re.search(r"^search: ([0-9.]+) s", run.stdout, re.M)

@@ -19,8 +19,9 @@ skip() {
 }
 "$python" -c 'import numpy' 2>/dev/null || skip 'no Python with numpy (NOE_PYTHON)'
 preload=""
+needed=$(ldd "$library") # whole: grep -q in a pipe would end ldd, and that the pipe
 for name in asan ubsan tsan; do
-  if ldd "$library" | grep -q "lib$name"; then
+  if [[ $needed == *lib$name* ]]; then
     preload+="$("$cc" -print-file-name=lib$name.so) "
   fi
 done
