@@ -320,9 +320,8 @@ static void adopt_way(noe_state *state, noe_way *w)
     free(w->steps);
 }
 
-/* A state that beats the best: take what chains gain, sweep it, and match it everywhere
- * from now on. Chains come first: what a sweep saves on the way of one, a microsecond
- * here and there, can be what it would have ended at. */
+/* A state that beats the best: sweep it, take what chains gain, and match it everywhere
+ * from now on. */
 static noe_status crown(noe_searcher *s, uint32_t index)
 {
     noe_way way;
@@ -331,14 +330,14 @@ static noe_status crown(noe_searcher *s, uint32_t index)
         return NOE_OK;
     }
     do {
+        NOE_TRY(sweep_state(s, index));
         noe_state *state = &s->frontier.states[index];
-        way.graph = NULL;
         NOE_TRY(noe_costs_set_base(s->costs, state->graph, s->err));
-        if (s->options->budget > 0 && !noe_search_must_stop(s))
-            NOE_TRY(noe_search_chains(s, state->graph, &way));
+        if (s->options->budget == 0 || noe_search_must_stop(s))
+            break;
+        NOE_TRY(noe_search_chains(s, state->graph, &way));
         if (way.graph)
             adopt_way(state, &way);
-        NOE_TRY(sweep_state(s, index));
     } while (way.graph);
     s->best = index;
     return noe_costs_set_base(s->costs, s->frontier.states[index].graph, s->err);
