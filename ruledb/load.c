@@ -10,30 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static bool class_from_name(const char *name, noe_numeric_class *c)
-{
-#define XX(ID, NAME)               \
-    if (strcmp(name, NAME) == 0) { \
-        *c = NOE_CLASS_##ID;       \
-        return true;               \
-    }
-    NOE_CLASS_MAP(XX)
-#undef XX
-    return false;
-}
-
-static bool directions_from_name(const char *name, noe_directions *d)
-{
-#define XX(ID, NAME)               \
-    if (strcmp(name, NAME) == 0) { \
-        *d = NOE_DIRECTIONS_##ID;  \
-        return true;               \
-    }
-    NOE_DIRECTIONS_MAP(XX)
-#undef XX
-    return false;
-}
-
 /* An int column; out of range is a mistake like a wrong type. */
 static int get_int(noe_sql *q, int column)
 {
@@ -159,13 +135,13 @@ static noe_status read_rule(noe_sql *q, noe_rule_row *row, noe_error *err)
     const char *tier_name = noe_sql_get_text(q, 15);
     const char *directions = noe_sql_get_text(q, 16);
     NOE_TRY(noe_sql_check(q, err));
-    if (!class_from_name(class_name, &row->numeric))
+    if (!noe_numeric_class_from_name(class_name, &row->numeric))
         return noe_fail(err, NOE_ERR_DB, "%s: rule %.40s: unknown class '%.40s'",
                         q->db->path, row->id, class_name);
     if (!noe_tier_from_name(tier_name, &row->tier))
         return noe_fail(err, NOE_ERR_DB, "%s: rule %.40s: unknown tier '%.40s'",
                         q->db->path, row->id, tier_name);
-    if (!directions_from_name(directions, &row->directions))
+    if (!noe_directions_from_name(directions, &row->directions))
         return noe_fail(err, NOE_ERR_DB, "%s: rule %.40s: unknown directions '%.40s'",
                         q->db->path, row->id, directions);
     return NOE_OK;

@@ -229,13 +229,9 @@ static noe_status check_options(noe_error *err)
     if (!report.is_tsv && strcmp(format, "text") != 0)
         return noe_fail(err, NOE_ERR_ARG, "--format: '%s' is neither text nor tsv",
                         format);
-    if (!report.class_name)
+    noe_numeric_class c;
+    if (!report.class_name || noe_numeric_class_from_name(report.class_name, &c))
         return NOE_OK;
-#define XX(ID, NAME)                          \
-    if (strcmp(report.class_name, NAME) == 0) \
-        return NOE_OK;
-    NOE_CLASS_MAP(XX)
-#undef XX
     return noe_fail(err, NOE_ERR_ARG,
                     "--class: '%s' is not one of exact, finite, float, range",
                     report.class_name);

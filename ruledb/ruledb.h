@@ -192,6 +192,7 @@ typedef enum noe_numeric_class {
 #undef XX
 } noe_numeric_class;
 const char *noe_numeric_class_name(noe_numeric_class c);
+bool noe_numeric_class_from_name(const char *name, noe_numeric_class *c);
 
 /* What a proved rule is worth where elements are integers. */
 #define NOE_INTEGERS_MAP(XX)                                                         \
@@ -219,6 +220,7 @@ typedef enum noe_directions {
 #undef XX
 } noe_directions;
 const char *noe_directions_name(noe_directions d);
+bool noe_directions_from_name(const char *name, noe_directions *d);
 
 typedef struct noe_rule_row {
     const char *id, *text, *lhs, *rhs, *where, *lhs_ops, *rhs_ops;

@@ -32,54 +32,82 @@ static const char *const tier_names[] = {
     NOE_TIER_MAP(XX)
 #undef XX
 };
+static const char *const class_names[] = {
+#define XX(ID, NAME) [NOE_CLASS_##ID] = NAME,
+    NOE_CLASS_MAP(XX)
+#undef XX
+};
+static const char *const directions_names[] = {
+#define XX(ID, NAME) [NOE_DIRECTIONS_##ID] = NAME,
+    NOE_DIRECTIONS_MAP(XX)
+#undef XX
+};
+static const char *const integers_names[] = {
+#define XX(ID, NAME) [NOE_INTEGERS_##ID] = NAME,
+    NOE_INTEGERS_MAP(XX)
+#undef XX
+};
+
+#define N_OF(NAMES) (sizeof(NAMES) / sizeof *(NAMES))
+
+static const char *name_at(const char *const *names, size_t n, size_t i)
+{
+    NOE_ASSERT(i < n);
+    return names[i];
+}
+
+/* -1 if it is none of them. */
+static int find_name(const char *const *names, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(name, names[i]) == 0)
+            return (int)i;
+    }
+    return -1;
+}
 
 const char *noe_tier_name(noe_tier tier)
 {
-    return tier_names[tier];
+    return name_at(tier_names, N_OF(tier_names), (size_t)tier);
 }
 
 bool noe_tier_from_name(const char *name, noe_tier *tier)
 {
-    for (size_t i = 0; i < sizeof tier_names / sizeof *tier_names; i++) {
-        if (strcmp(name, tier_names[i]) == 0) {
-            *tier = (noe_tier)i;
-            return true;
-        }
-    }
-    return false;
+    int i = find_name(tier_names, N_OF(tier_names), name);
+    if (i >= 0)
+        *tier = (noe_tier)i;
+    return i >= 0;
 }
 
 const char *noe_numeric_class_name(noe_numeric_class c)
 {
-    static const char *const names[] = {
-#define XX(ID, NAME) [NOE_CLASS_##ID] = NAME,
-        NOE_CLASS_MAP(XX)
-#undef XX
-    };
-    NOE_ASSERT((size_t)c < sizeof names / sizeof *names);
-    return names[c];
+    return name_at(class_names, N_OF(class_names), (size_t)c);
+}
+
+bool noe_numeric_class_from_name(const char *name, noe_numeric_class *c)
+{
+    int i = find_name(class_names, N_OF(class_names), name);
+    if (i >= 0)
+        *c = (noe_numeric_class)i;
+    return i >= 0;
 }
 
 const char *noe_directions_name(noe_directions d)
 {
-    static const char *const names[] = {
-#define XX(ID, NAME) [NOE_DIRECTIONS_##ID] = NAME,
-        NOE_DIRECTIONS_MAP(XX)
-#undef XX
-    };
-    NOE_ASSERT((size_t)d < sizeof names / sizeof *names);
-    return names[d];
+    return name_at(directions_names, N_OF(directions_names), (size_t)d);
+}
+
+bool noe_directions_from_name(const char *name, noe_directions *d)
+{
+    int i = find_name(directions_names, N_OF(directions_names), name);
+    if (i >= 0)
+        *d = (noe_directions)i;
+    return i >= 0;
 }
 
 const char *noe_integers_name(noe_integers i)
 {
-    static const char *const names[] = {
-#define XX(ID, NAME) [NOE_INTEGERS_##ID] = NAME,
-        NOE_INTEGERS_MAP(XX)
-#undef XX
-    };
-    NOE_ASSERT((size_t)i < sizeof names / sizeof *names);
-    return names[i];
+    return name_at(integers_names, N_OF(integers_names), (size_t)i);
 }
 
 /* --- runs --- */
